@@ -1,0 +1,51 @@
+/* key.h: launch keys: packed for the look-up, as text for people. */
+#ifndef KILN_CORE_KEY_H
+#define KILN_CORE_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tables.h"
+
+typedef struct kiln_key {
+    const kiln_op *op;
+    int32_t route; /* index of the variant's route */
+    uint8_t layout;
+    uint8_t align_log2;
+    bool wide;
+    uint8_t classes;                  /* which of the last two it holds */
+    uint8_t dtypes[KILN_MAX_TENSORS]; /* of all tensors */
+    int64_t baked[KILN_MAX_ATTRS];    /* of baked attributes, else 0 */
+    int64_t size[KILN_MAX_AXES];
+    uint64_t group; /* kiln_group_pack of the fields above but size */
+} kiln_key;
+
+/* Room for any key's text. */
+#define KILN_KEY_TEXT 256
+
+/* All of a key but its sizes in 64 bits. false when a baked value does not
+ * fit (bool: 1 bit, string: 4, int: 8 signed; 20 bits in all). */
+bool kiln_group_pack(const kiln_key *key, uint64_t *packed);
+
+/* The bucket of v: index on the lattice, or -1 beyond its largest edge. */
+int kiln_ladder_bucket(const kiln_ladder *ladder, int64_t v);
+/* The census cell that holds v exactly, or -1. */
+int kiln_ladder_census(const kiln_ladder *ladder, int64_t v);
+/* Sizes of position p (see KILN_CENSUS_BIT): low < v <= high. */
+void kiln_ladder_range(const kiln_ladder *ladder, int p, int64_t *low,
+                       int64_t *high);
+
+/* "softmax/looped f16 log=0 contiguous": a key's text without its sizes. */
+void kiln_group_text(const kiln_key *key, char *text, size_t cap);
+/* The whole text; positions[i] is axis i's position. */
+void kiln_key_text(const kiln_tables *tables, const kiln_key *key,
+                   const int *positions, char *text, size_t cap);
+/* The lattice positions of a key's sizes; false when an axis is beyond its
+ * ladder (then positions[i] is -1 there). */
+bool kiln_key_positions(const kiln_tables *tables, const kiln_key *key,
+                        int *positions);
+uint64_t kiln_cell_pack(const int *positions, int n);
+void kiln_cell_unpack(uint64_t packed, int n, int *positions);
+
+#endif /* KILN_CORE_KEY_H */

@@ -1,0 +1,342 @@
+/* launch.c: one launch: its key, its kernel, its packed arguments. */
+#include <string.h>
+
+#include "build.h"
+
+static kiln_status fail_expr(kiln_build *build, const kiln_call *call,
+                             const kiln_expr *expr, const char *why)
+{
+    return kiln_fail(build->err, KILN_INVALID_ARGUMENT, "op %s: %s: %s",
+                     call->op->name, expr->text, why);
+}
+
+static kiln_status find_row_dim(kiln_build *build, const kiln_call *call,
+                                int *row_dim)
+{
+    const kiln_op *op = call->op;
+    kiln_scope scope = kiln_build_scope(build, call);
+    int64_t dim;
+    char why[160];
+
+    *row_dim = -1;
+    if (op->space != KILN_SPACE_ROWS) {
+        return KILN_OK;
+    }
+    if (!kiln_expr_int(&op->row_dim, &scope, &dim, why, sizeof why)) {
+        return fail_expr(build, call, &op->row_dim, why);
+    }
+    if (dim < -call->tensors[0].ndim || dim >= call->tensors[0].ndim) {
+        return kiln_fail(build->err, KILN_INVALID_ARGUMENT,
+                         "op %s: %s = %lld is out of range for rank %d",
+                         op->name, op->row_dim.text, (long long)dim,
+                         call->tensors[0].ndim);
+    }
+    *row_dim = (int)(dim < 0 ? dim + call->tensors[0].ndim : dim);
+    return KILN_OK;
+}
+
+/* Addresses for the alignment class: a temporary's base is aligned. */
+static void find_bases(const kiln_build *build, const kiln_call *call,
+                       uintptr_t *base)
+{
+    for (int t = 0; t < call->op->n_tensors; t++) {
+        int32_t buffer = call->tensors[t].buffer;
+
+        base[t] = buffer < build->program->n_operands
+                      ? build->program->operands[buffer].base
+                      : 0;
+    }
+}
+
+static kiln_status make_key(kiln_build *build, const kiln_call *call, int route,
+                            const kiln_space *space, kiln_key *key)
+{
+    const kiln_op *op = call->op;
+    kiln_scope scope = kiln_build_scope(build, call);
+    char why[160];
+
+    key->op = op;
+    key->route = route;
+    key->layout = space->layout;
+    key->align_log2 = space->align_log2;
+    key->wide = space->wide;
+    key->classes = build->request->arch->classes;
+    for (int t = 0; t < op->n_tensors; t++) {
+        key->dtypes[t] = call->tensors[t].dtype;
+    }
+    for (int a = 0; a < op->n_attrs; a++) {
+        key->baked[a] = op->attrs[a].baked ? call->attrs[a].i : 0;
+    }
+    for (int i = 0; i < op->n_axes; i++) {
+        if (!kiln_expr_int(&op->axes[i].expr, &scope, &key->size[i], why,
+                           sizeof why)) {
+            return fail_expr(build, call, &op->axes[i].expr, why);
+        }
+    }
+    if (!kiln_group_pack(key, &key->group)) {
+        return kiln_fail(build->err, KILN_INVALID_ARGUMENT,
+                         "op %s: a baked attribute's value has no key",
+                         op->name);
+    }
+    return KILN_OK;
+}
+
+static kiln_status check_state(kiln_build *build, const kiln_node *node)
+{
+    int state = node->cell->state;
+
+    if (state & KILN_CELL_STALE) {
+        return kiln_fail(build->err, KILN_STALE,
+                         "op %s: the certificate of a key in\n  %s\nno "
+                         "longer fits its source (see STALE.tsv); to renew: "
+                         "make certify TIER=%s OPS=%s ONLY=stale",
+                         node->key->op->name, node->group->text,
+                         build->request->tier->tier, node->key->op->name);
+    }
+    if ((state & KILN_CELL_FORCED) && !build->request->accept_forced) {
+        return kiln_fail(build->err, KILN_UNCERTIFIED,
+                         "op %s: %s has only forced evidence; options "
+                         "accept_forced serves it",
+                         node->key->op->name, node->group->text);
+    }
+    return KILN_OK;
+}
+
+static kiln_status choose_kernel(kiln_build *build, kiln_node *node)
+{
+    const kiln_request *request = build->request;
+    kiln_found found;
+    const kiln_op_keys *keys;
+    int index = 0;
+
+    (void)kiln_find_op(request->tables, node->key->op->name, &index);
+    keys = index < request->tier->n_ops ? request->tier->ops[index] : NULL;
+    if (!kiln_find_cell(request->tables, keys, node->key, &found)) {
+        return kiln_refuse(request->tables, request->tier, keys, node->key,
+                           build->err);
+    }
+    node->group = found.group;
+    node->cell = found.cell;
+    if (check_state(build, node) != KILN_OK) {
+        return build->err->status;
+    }
+    node->kernel = &keys->kernels[found.cell->kernel];
+    if (request->config != NULL &&
+        strcmp(node->kernel->config, request->config) != 0) {
+        node->kernel = kiln_find_config(keys, found.group, request->config);
+        node->cell = NULL;
+        if (node->kernel == NULL) {
+            return kiln_fail(build->err, KILN_UNCERTIFIED,
+                             "op %s: %s has no certified config \"%.80s\"",
+                             node->key->op->name, found.group->text,
+                             request->config);
+        }
+    }
+    return KILN_OK;
+}
+
+static int slot_count(const kiln_recipe *recipe)
+{
+    int n = 0;
+
+    for (int i = 0; i < recipe->n_slots; i++) {
+        bool wide = recipe->slots[i].kind == KILN_SLOT_SIZE ||
+                    recipe->slots[i].kind == KILN_SLOT_STRIDE;
+
+        n += wide ? KILN_MAX_RANK : 1;
+    }
+    return n;
+}
+
+static void put_dims(uint64_t *args, const int64_t *values, int n, int64_t pad)
+{
+    for (int d = 0; d < KILN_MAX_RANK; d++) {
+        args[d] = (uint64_t)(d < n ? values[d] : pad);
+    }
+}
+
+/* Fills slot i's arguments at args; returns how many it took, 0 on failure. */
+static int put_slot(kiln_build *build, const kiln_call *call, kiln_node *node,
+                    const kiln_slot *slot, const kiln_space *space,
+                    const kiln_scope *scope, int at)
+{
+    uint64_t *args = node->args + at;
+    char why[160];
+    double f;
+
+    switch (slot->kind) {
+    case KILN_SLOT_DATA:
+        *args = 0;
+        if (call->tensors[slot->tensor].dtype != KILN_NONE) {
+            node->patches[node->n_patches++] =
+                (kiln_patch){at, call->tensors[slot->tensor].buffer,
+                             call->tensors[slot->tensor].offset};
+        }
+        return 1;
+    case KILN_SLOT_RANK:
+        *args = (uint64_t)space->rank;
+        return 1;
+    case KILN_SLOT_SIZE:
+        put_dims(args, space->size, space->rank, 1);
+        return KILN_MAX_RANK;
+    case KILN_SLOT_STRIDE:
+        put_dims(args, space->stride[slot->tensor], space->rank, 0);
+        return KILN_MAX_RANK;
+    case KILN_SLOT_ROW_SIZE:
+        *args = (uint64_t)space->row_size;
+        return 1;
+    case KILN_SLOT_ROW_STRIDE:
+        *args = (uint64_t)space->row_stride[slot->tensor];
+        return 1;
+    case KILN_SLOT_INT:
+        if (kiln_expr_int(&slot->expr, scope, (int64_t *)args, why,
+                          sizeof why)) {
+            return 1;
+        }
+        break;
+    default:
+        if (kiln_expr_float(&slot->expr, scope, &f, why, sizeof why)) {
+            memcpy(args, &f, sizeof f);
+            return 1;
+        }
+        break;
+    }
+    fail_expr(build, call, &slot->expr, why);
+    return 0;
+}
+
+static kiln_status put_args(kiln_build *build, const kiln_call *call,
+                            kiln_node *node, const kiln_space *space,
+                            const kiln_scope *scope)
+{
+    const kiln_recipe *recipe = node->kernel->recipe;
+    int n = slot_count(recipe);
+    kiln_arena *arena = &build->program->arena;
+    size_t bytes = (size_t)n * sizeof *node->args +
+                   (size_t)call->op->n_tensors * sizeof *node->patches;
+    int at = 0;
+
+    if (n > KILN_MAX_SLOTS) {
+        return kiln_fail(build->err, KILN_INTERNAL,
+                         "kernel %s takes more than %d slots",
+                         node->kernel->symbol, KILN_MAX_SLOTS);
+    }
+    node->args = kiln_arena_alloc(arena, bytes);
+    if (node->args == NULL) {
+        return kiln_build_no_memory(build, bytes);
+    }
+    node->patches = (kiln_patch *)(void *)(node->args + n);
+    node->n_args = n;
+    for (int i = 0; i < recipe->n_slots; i++) {
+        int taken =
+            put_slot(build, call, node, &recipe->slots[i], space, scope, at);
+
+        if (taken == 0) {
+            return build->err->status;
+        }
+        at += taken;
+    }
+    return KILN_OK;
+}
+
+/* Units, grain and arguments of node's kernel. */
+static kiln_status bake(kiln_build *build, kiln_call *call, kiln_node *node,
+                        const kiln_space *space)
+{
+    const kiln_recipe *recipe = node->kernel->recipe;
+    int n = call->op->n_lets;
+    kiln_scope scope = kiln_build_scope(build, call);
+    char why[160];
+
+    call->lets[n] = (kiln_value){KILN_V_INT, space->rows, 0};
+    call->lets[n + 1] = (kiln_value){KILN_V_INT, space->row_size, 0};
+    scope.n_lets = n + 2;
+    scope.config = node->kernel->values;
+    scope.n_config = node->kernel->n_values;
+    if (!kiln_expr_int(&recipe->units, &scope, &node->units, why, sizeof why)) {
+        return fail_expr(build, call, &recipe->units, why);
+    }
+    if (!kiln_expr_int(&recipe->grain, &scope, &node->grain, why, sizeof why)) {
+        return fail_expr(build, call, &recipe->grain, why);
+    }
+    node->grain = node->grain > 0 ? node->grain : 1;
+    return put_args(build, call, node, space, &scope);
+}
+
+/* Bytes that elements occupy: a broadcast dim counts once. */
+static int64_t touched_bytes(const kiln_view *view)
+{
+    int64_t n = kiln_dtype_size((kiln_dtype)view->dtype);
+
+    for (int d = 0; d < view->ndim; d++) {
+        n *= view->stride[d] == 0 ? 1 : view->size[d];
+    }
+    return n;
+}
+
+static kiln_status add_cost(kiln_build *build, const kiln_call *call)
+{
+    const kiln_op *op = call->op;
+    kiln_program *program = build->program;
+    kiln_scope scope = kiln_build_scope(build, call);
+    int64_t flops = 0;
+    char why[160];
+
+    if (op->flops.n_code > 0 &&
+        !kiln_expr_int(&op->flops, &scope, &flops, why, sizeof why)) {
+        return fail_expr(build, call, &op->flops, why);
+    }
+    program->flops += flops;
+    for (int t = 0; t < op->n_tensors; t++) {
+        const kiln_view *view = &call->tensors[t];
+        kiln_buffer *buffer = &program->buffers[view->buffer];
+
+        if (view->dtype == KILN_NONE) {
+            continue;
+        }
+        if (op->tensors[t].role != KILN_OUT) {
+            program->bytes_read += touched_bytes(view);
+        }
+        if (op->tensors[t].role != KILN_IN) {
+            program->bytes_written += touched_bytes(view);
+        }
+        if (buffer->first < 0) {
+            buffer->first = program->n_nodes - 1;
+        }
+        buffer->last = program->n_nodes - 1;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln_launch(kiln_build *build, kiln_call *call, int route)
+{
+    uintptr_t base[KILN_MAX_TENSORS];
+    kiln_arena *arena = &build->program->arena;
+    kiln_key *key = kiln_arena_alloc(arena, sizeof *key);
+    kiln_node *node = kiln_build_node(build);
+    kiln_space space;
+    kiln_status status;
+    int row_dim;
+
+    if (node == NULL) {
+        return build->err->status;
+    }
+    if (key == NULL) {
+        return kiln_build_no_memory(build, sizeof *key);
+    }
+    node->key = key;
+    find_bases(build, call, base);
+    if ((status = find_row_dim(build, call, &row_dim)) != KILN_OK) {
+        return status;
+    }
+    kiln_space_make(&space, call->op, call->tensors, base, row_dim);
+    if ((status = make_key(build, call, route, &space, key)) != KILN_OK ||
+        (status = add_cost(build, call)) != KILN_OK ||
+        build->request->tier == NULL) {
+        return status;
+    }
+    if ((status = choose_kernel(build, node)) != KILN_OK) {
+        return status;
+    }
+    return bake(build, call, node, &space);
+}

@@ -1,0 +1,249 @@
+#include "lookup.h"
+
+#include <string.h>
+
+const kiln_op *kiln_find_op(const kiln_tables *tables, const char *name,
+                            int *index)
+{
+    int low = 0;
+    int high = tables->n_ops - 1;
+
+    while (low <= high) {
+        int middle = (low + high) / 2;
+        int order = strcmp(tables->ops[middle]->name, name);
+
+        if (order == 0) {
+            *index = middle;
+            return tables->ops[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return NULL;
+}
+
+static const kiln_group *find_group(const kiln_op_keys *keys, uint64_t packed)
+{
+    int low = 0;
+    int high = keys->n_groups - 1;
+
+    while (low <= high) {
+        int middle = (low + high) / 2;
+        const kiln_group *group = &keys->groups[middle];
+
+        if (group->packed == packed) {
+            return group;
+        }
+        if (group->packed < packed) {
+            low = middle + 1;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return NULL;
+}
+
+static const kiln_cell *probe(const kiln_group *group, uint64_t packed)
+{
+    int low = 0;
+    int high = group->n_cells - 1;
+
+    while (low <= high) {
+        int middle = (low + high) / 2;
+        const kiln_cell *cell = &group->cells[middle];
+
+        if (cell->packed == packed) {
+            return cell;
+        }
+        if (cell->packed < packed) {
+            low = middle + 1;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return NULL;
+}
+
+bool kiln_find_cell(const kiln_tables *tables, const kiln_op_keys *keys,
+                    const kiln_key *key, kiln_found *found)
+{
+    int lattice[KILN_MAX_AXES], census[KILN_MAX_AXES];
+    int n = key->op->n_axes;
+
+    *found = (kiln_found){keys, NULL, NULL};
+    if (keys == NULL || (found->group = find_group(keys, key->group)) == NULL) {
+        return false;
+    }
+    (void)kiln_key_positions(tables, key, lattice);
+    for (int i = 0; i < n; i++) {
+        census[i] = kiln_ladder_census(
+            &tables->ladders[key->op->axes[i].ladder], key->size[i]);
+    }
+    /* Choices of a census cell an axis, the first axis most significant. */
+    for (int choice = (1 << n) - 1; choice >= 0; choice--) {
+        int positions[KILN_MAX_AXES];
+        bool possible = true;
+
+        for (int i = 0; i < n; i++) {
+            bool exact = choice >> (n - 1 - i) & 1;
+
+            positions[i] = exact ? census[i] | KILN_CENSUS_BIT : lattice[i];
+            possible = possible && (exact ? census[i] : lattice[i]) >= 0;
+        }
+        if (possible) {
+            found->cell = probe(found->group, kiln_cell_pack(positions, n));
+            if (found->cell != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const kiln_kernel *kiln_find_config(const kiln_op_keys *keys,
+                                    const kiln_group *group, const char *config)
+{
+    for (int i = 0; i < group->n_configs; i++) {
+        const kiln_kernel *kernel = &keys->kernels[group->configs[i]];
+
+        if (strcmp(kernel->config, config) == 0) {
+            return kernel;
+        }
+    }
+    return NULL;
+}
+
+/* How unlike two keys are: the parts that differ weigh more than sizes, and a
+ * size counts by how many buckets lie between. */
+typedef struct candidate {
+    const kiln_group *group;
+    const kiln_cell *cell;
+    int64_t distance;
+} candidate;
+
+#define NEAREST 3
+#define PART_WEIGHT 100000
+
+/* Parts of packed group keys, as kiln_group_pack lays them out. */
+static int64_t group_distance(uint64_t a, uint64_t b)
+{
+    uint64_t differ = a ^ b;
+    int64_t distance = 0;
+
+    for (; differ != 0; differ >>= 4) {
+        distance += (differ & 15) != 0;
+    }
+    return distance * PART_WEIGHT;
+}
+
+static int64_t cell_distance(const kiln_tables *tables, const kiln_key *key,
+                             const kiln_cell *cell)
+{
+    int positions[KILN_MAX_AXES];
+    int64_t distance = 0;
+
+    kiln_cell_unpack(cell->packed, key->op->n_axes, positions);
+    for (int i = 0; i < key->op->n_axes; i++) {
+        int64_t low, high, v = key->size[i];
+
+        kiln_ladder_range(&tables->ladders[key->op->axes[i].ladder],
+                          positions[i], &low, &high);
+        if (v > low && v <= high) {
+            continue;
+        }
+        /* Powers of two between the size and the bucket's nearest end. */
+        for (int64_t a = v > high ? high : v, b = v > high ? v : low + 1;
+             a < b && distance < PART_WEIGHT / 2; a *= 2) {
+            distance += 16;
+            if (a > INT64_MAX / 2) {
+                break;
+            }
+        }
+        distance++;
+    }
+    return distance;
+}
+
+static void keep_nearest(candidate *best, const candidate *next)
+{
+    int i = NEAREST;
+
+    while (i > 0 && (best[i - 1].cell == NULL ||
+                     next->distance < best[i - 1].distance)) {
+        if (i < NEAREST) {
+            best[i] = best[i - 1];
+        }
+        i--;
+    }
+    if (i < NEAREST) {
+        best[i] = *next;
+    }
+}
+
+static void find_nearest(const kiln_tables *tables, const kiln_op_keys *keys,
+                         const kiln_key *key, candidate *best)
+{
+    for (int g = 0; g < keys->n_groups; g++) {
+        const kiln_group *group = &keys->groups[g];
+        int64_t base = group_distance(group->packed, key->group);
+
+        for (int c = 0; c < group->n_cells; c++) {
+            candidate next = {group, &group->cells[c], base};
+
+            if (group->cells[c].state & KILN_CELL_STALE) {
+                continue;
+            }
+            next.distance += cell_distance(tables, key, next.cell);
+            keep_nearest(best, &next);
+        }
+    }
+}
+
+static void append_nearest(const kiln_tables *tables, const kiln_key *key,
+                           const candidate *near, kiln_error *err)
+{
+    int positions[KILN_MAX_AXES];
+
+    kiln_fail_more(err, "%s", near->group->text);
+    kiln_cell_unpack(near->cell->packed, key->op->n_axes, positions);
+    for (int i = 0; i < key->op->n_axes; i++) {
+        const kiln_axis *axis = &key->op->axes[i];
+        int64_t low, high;
+
+        kiln_ladder_range(&tables->ladders[axis->ladder], positions[i], &low,
+                          &high);
+        kiln_fail_more(err, " %s=%lld", axis->name, (long long)high);
+    }
+    kiln_fail_more(err, "\n");
+}
+
+kiln_status kiln_refuse(const kiln_tables *tables, const kiln_tier_table *tier,
+                        const kiln_op_keys *keys, const kiln_key *key,
+                        kiln_error *err)
+{
+    candidate best[NEAREST] = {{NULL, NULL, 0}};
+    int positions[KILN_MAX_AXES];
+    char text[KILN_KEY_TEXT];
+
+    (void)kiln_key_positions(tables, key, positions);
+    kiln_key_text(tables, key, positions, text, sizeof text);
+    kiln_fail(err, KILN_UNCERTIFIED,
+              "op %s: no certificate for key\n  %s\non tier %s %s",
+              key->op->name, text, tier->tier, tier->isa);
+    if (keys != NULL) {
+        find_nearest(tables, keys, key, best);
+    }
+    for (int i = 0; i < NEAREST && best[i].cell != NULL; i++) {
+        kiln_fail_more(err, i == 0 ? "; nearest certified:\n  " : "  ");
+        append_nearest(tables, key, &best[i], err);
+    }
+    kiln_fail_more(err,
+                   "%sto serve it: declare it in %s (lattice, key) or "
+                   "spec/census, then: make certify TIER=%s OPS=%s",
+                   best[0].cell == NULL ? "; " : "", key->op->spec, tier->tier,
+                   key->op->name);
+    return err->status;
+}

@@ -1,0 +1,30 @@
+/* lookup.h: from a key to its certified cell, and the nearest when none. */
+#ifndef KILN_CORE_LOOKUP_H
+#define KILN_CORE_LOOKUP_H
+
+#include "error.h"
+#include "key.h"
+
+typedef struct kiln_found {
+    const kiln_op_keys *keys;
+    const kiln_group *group;
+    const kiln_cell *cell;
+} kiln_found;
+
+const kiln_op *kiln_find_op(const kiln_tables *tables, const char *name,
+                            int *index);
+/* Census cells are probed before the lattice, axes in key order. false: no
+ * certificate; found holds what was reached. */
+bool kiln_find_cell(const kiln_tables *tables, const kiln_op_keys *keys,
+                    const kiln_key *key, kiln_found *found);
+/* The group's kernel with that config text, or NULL. */
+const kiln_kernel *kiln_find_config(const kiln_op_keys *keys,
+                                    const kiln_group *group,
+                                    const char *config);
+/* Writes the refusal of key: key text, up to 3 nearest certified keys of the
+ * op, the spec line to edit and the command that certifies. */
+kiln_status kiln_refuse(const kiln_tables *tables, const kiln_tier_table *tier,
+                        const kiln_op_keys *keys, const kiln_key *key,
+                        kiln_error *err);
+
+#endif /* KILN_CORE_LOOKUP_H */
