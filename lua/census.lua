@@ -1,0 +1,202 @@
+-- census.lua: the keys that models need, found by planning their calls dry.
+--
+-- census.calls(model, censuses) -> {{model=, note=, call=, text=}, ...}:
+--   every call of every model at every combination of the census's `with`
+--   values, those past max_elements left out. Errors go to the sink.
+-- census.fill(model, handle, arch, calls): gives ladders the exact sizes (their
+--   census cells) that the calls need and that are not an edge of the lattice.
+-- census.keys(model, handle, arch, calls, keep) -> {[key text] = entry}, as
+--   lattice.keys gives; sets call.keys = {key texts} on each call.
+
+local callm = require "call"
+local diag = require "diag"
+local json = require "json"
+local lattice = require "lattice"
+
+local M = {}
+
+local CENSUS = 0x8000
+
+-- Whole numbers of a model's config.json.
+local function read_config(path, node)
+    local text, why = host.read(path)
+    if not text then
+        host.error(node and node.path or path, node and node.line or 0,
+            node and node.col or 0, ("model config %s: %s"):format(path, why))
+        return nil
+    end
+    local value, problem = json.parse(text)
+    if not value then
+        host.error(path, problem.line, problem.col, problem.text)
+        return nil
+    elseif type(value) ~= "table" then
+        host.error(path, 1, 1, "expected an object")
+        return nil
+    end
+    local out = {}
+    for name, v in pairs(value) do
+        if math.type(v) == "integer" then
+            out[name] = v
+        end
+    end
+    return out
+end
+
+local function each_combination(with, f)
+    local values = {}
+    local function walk(i)
+        if i > #with then
+            f(values)
+            return
+        end
+        for _, value in ipairs(with[i].value) do
+            values[with[i].name] = value
+            walk(i + 1)
+        end
+    end
+    walk(1)
+end
+
+local function elements(call)
+    local most = 0
+    for _, tensor in ipairs(call.tensors) do
+        local n = 1
+        for _, size in ipairs(tensor and tensor.shape or {}) do
+            n = n * size
+        end
+        most = math.max(most, n)
+    end
+    return most
+end
+
+local function add_call(model, census, entry, name, constants, out, seen)
+    local call, why = callm.parse(entry.text, model, constants)
+    if not call then
+        diag.in_expr(entry.node, why.at, "%s: %s", name, why.text)
+        return
+    end
+    local text = callm.text(call, model)
+    local id = name .. "\t" .. entry.note .. "\t" .. text
+    if elements(call) <= (census.max_elements or math.maxinteger)
+        and not seen[id] then
+        seen[id] = true
+        out[#out + 1] = {
+            model = name, note = entry.note, call = call, text = text,
+            node = entry.node,
+        }
+    end
+end
+
+-- Calls of one config.json under one census.
+function M.of_config(model, census, name, config, out)
+    local seen = {}
+    for _, entry in ipairs(census.calls) do
+        each_combination(census.with or {}, function(values)
+            local constants = {}
+            for k, v in pairs(config) do
+                constants[k] = v
+            end
+            for k, v in pairs(values) do
+                constants[k] = v
+            end
+            add_call(model, census, entry, name, constants, out, seen)
+        end)
+    end
+end
+
+function M.calls(model, censuses)
+    local out = {}
+    for _, census in pairs(censuses) do
+        for _, m in ipairs(census.models) do
+            local config = read_config(m.path, census.node)
+            if config then
+                M.of_config(model, census, m.name, config, out)
+            end
+        end
+    end
+    return out
+end
+
+-- A config.json given by hand, under every census of the specs; called by its
+-- name where a census has it.
+function M.of_file(model, path)
+    local out = {}
+    local config, name = read_config(path), path
+    for _, census in pairs(model.censuses) do
+        for _, m in ipairs(census.models) do
+            name = m.path == path and m.name or name
+        end
+    end
+    for _, census in pairs(config and model.censuses or {}) do
+        M.of_config(model, census, name, config, out)
+    end
+    return out
+end
+
+local function plan(handle, arch, entry)
+    entry.call.arch = arch
+    local launches, why = handle:plan(entry.call)
+    if not launches then
+        diag.at(entry.node, "%s: %s: %s", entry.model, entry.text, why)
+    end
+    return launches or {}
+end
+
+local function is_edge(ladder, position, size)
+    return position >= 0 and ladder.edges[position + 1] == size
+end
+
+function M.fill(model, handle, arch, calls)
+    local sizes = {}
+    for _, entry in ipairs(calls) do
+        for _, launch in ipairs(plan(handle, arch, entry)) do
+            for i, axis in ipairs(model.axes[launch.op]) do
+                local size = launch.sizes[i]
+                local name = axis.ladder.name
+                if not is_edge(axis.ladder, launch.positions[i], size) then
+                    sizes[name] = sizes[name] or {}
+                    sizes[name][size] = true
+                end
+            end
+        end
+    end
+    for i, ladder in ipairs(model.ladders) do
+        ladder.census = {}
+        for size in pairs(sizes[ladder.name] or {}) do
+            table.insert(ladder.census, size)
+        end
+        model.tables.ladders[i].census = ladder.census
+    end
+end
+
+-- A size's own cell where it has one, else its lattice bucket.
+local function position(ladder, lattice_position, size)
+    for i, exact in ipairs(ladder.census) do
+        if exact == size then
+            return CENSUS + i - 1
+        end
+    end
+    return lattice_position
+end
+
+function M.keys(model, handle, arch, calls, keep)
+    local out = {}
+    for _, entry in ipairs(calls) do
+        entry.keys = {}
+        for _, launch in ipairs(plan(handle, arch, entry)) do
+            local positions = {}
+            for i, axis in ipairs(model.axes[launch.op]) do
+                positions[i] = position(axis.ladder, launch.positions[i],
+                    launch.sizes[i])
+            end
+            local key = lattice.entry(model, launch, positions, entry.call)
+            table.insert(entry.keys, key.key)
+            if keep(launch.op) then
+                out[key.key] = out[key.key] or key
+            end
+        end
+    end
+    return out
+end
+
+return M

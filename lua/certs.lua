@@ -1,0 +1,126 @@
+-- certs.lua: certificates as kept under spec/certified/TIER/: two tables an
+-- op, tab-separated, sorted by bytes, one `#` line of column names first.
+--
+-- certs.load(roots, tier) -> records: {kernels={[isa \t symbol]=row},
+--   keys={[isa \t key]=row}, files={path}}; rows hold the columns by name,
+--   op, path and line. A malformed line is an error with file and line.
+-- certs.texts(records) -> {["softmax.keys.tsv"] = text, ...}
+
+local M = {}
+
+M.COLUMNS = {
+    kernels = {"isa", "kernel", "hash", "error", "cases", "device",
+        "compiler"},
+    keys = {"isa", "key", "ranges", "config", "us", "runner_up",
+        "runner_up_us", "device"},
+}
+
+local NAME = {kernels = "kernel", keys = "key"}
+
+local function split(line)
+    local out = {}
+    for field in (line .. "\t"):gmatch("([^\t]*)\t") do
+        out[#out + 1] = field
+    end
+    return out
+end
+
+local function header(kind)
+    return "# " .. table.concat(M.COLUMNS[kind], "\t")
+end
+
+local function check_row(kind, row, path, number)
+    if kind == "kernels" and not row.hash:match("^%x+$") then
+        host.error(path, number, 1, "hash is not hexadecimal")
+        return false
+    end
+    local figure = kind == "kernels" and "error" or "us"
+    local value = host.number(row[figure])
+    if not value or value ~= value or value < 0 then
+        host.error(path, number, 1, figure .. " is not a number: "
+            .. row[figure])
+        return false
+    end
+    row[figure] = value
+    return true
+end
+
+local function load_file(records, path, op, kind)
+    local text, why = host.read(path)
+    if not text then
+        host.error(path, 0, 0, why)
+        return
+    end
+    local columns, number = M.COLUMNS[kind], 0
+    if text:sub(-1) ~= "\n" then
+        host.error(path, 0, 0, "is cut short: its last line does not end")
+        return
+    end
+    for line in text:gmatch("([^\n]*)\n") do
+        number = number + 1
+        local fields = split(line)
+        if number == 1 and line ~= header(kind) then
+            host.error(path, 1, 1, "expected the columns: " .. header(kind))
+            return
+        elseif number > 1 and #fields ~= #columns then
+            host.error(path, number, 1, ("%d fields, expected %d"):format(
+                #fields, #columns))
+        elseif number > 1 then
+            local row = {op = op, path = path, line = number}
+            for i, name in ipairs(columns) do
+                row[name] = fields[i]
+            end
+            local id = row.isa .. "\t" .. row[NAME[kind]]
+            if check_row(kind, row, path, number) then
+                if records[kind][id] then
+                    host.error(path, number, 1, "stands twice: " .. id)
+                end
+                records[kind][id] = row
+            end
+        end
+    end
+end
+
+function M.load(roots, tier)
+    local records = {kernels = {}, keys = {}, files = {}}
+    for _, root in ipairs(roots) do
+        local folder = root .. "/certified/" .. tier
+        for _, name in ipairs(host.is_dir(folder) and host.list(folder)
+            or {}) do
+            local op, kind = name:match("^([%w_]+)%.(%a+)%.tsv$")
+            if op and M.COLUMNS[kind] then
+                table.insert(records.files, folder .. "/" .. name)
+                load_file(records, folder .. "/" .. name, op, kind)
+            end
+        end
+    end
+    return records
+end
+
+local function number_text(v)
+    return type(v) == "number" and ("%.4g"):format(v) or v
+end
+
+function M.texts(records)
+    local lines = {}
+    for kind, columns in pairs(M.COLUMNS) do
+        for _, row in pairs(records[kind]) do
+            local path = ("%s.%s.tsv"):format(row.op, kind)
+            local fields = {}
+            for i, name in ipairs(columns) do
+                fields[i] = number_text(row[name])
+            end
+            lines[path] = lines[path] or {kind = kind}
+            table.insert(lines[path], table.concat(fields, "\t"))
+        end
+    end
+    local out = {}
+    for path, list in pairs(lines) do
+        table.sort(list)
+        out[path] = header(list.kind) .. "\n" .. table.concat(list, "\n")
+            .. "\n"
+    end
+    return out
+end
+
+return M

@@ -1,0 +1,115 @@
+-- command/candidates.lua: kiln candidates: a tree with every kernel that the
+-- tiling specs allow, and the list of what to measure, CANDIDATES.tsv. Its
+-- first column says what a line is:
+--   kernel isa symbol hash op config standing limits calls(;)
+--   key    isa key ranges op configs(,) standing_config call
+
+local callm = require "call"
+local domain = require "domain"
+local kernels = require "kernels"
+local lists = require "out.lists"
+local project = require "project"
+local tree = require "tree"
+
+-- Whether --only and --keys let a key be measured.
+local function selected(p, entry)
+    local only, text = p.options.only or "all", p.options.keys
+    if text and not entry.key:find(text, 1, true) then
+        return false
+    end
+    for _, isa in ipairs(p.isas) do
+        if only == "all" or only == "stale" and entry.stale[isa]
+            or only == "new" and not entry.served[isa]
+            and not entry.stale[isa] then
+            return true
+        end
+    end
+    return false
+end
+
+-- Selected keys sorted by text; their groups' members and candidates.
+local function collect(p, state)
+    local keys, groups, candidates, all = {}, {}, {}, {}
+    for _, entry in ipairs(state.keys) do
+        if selected(p, entry) then
+            keys[#keys + 1] = entry
+        end
+    end
+    for _, entry in ipairs(keys) do
+        if not groups[entry.group] then
+            groups[entry.group] = {}
+            candidates[entry.group] = kernels.candidates(p.model, entry,
+                p.tier)
+            for _, k in ipairs(candidates[entry.group]) do
+                all[#all + 1] = k
+            end
+        end
+        table.insert(groups[entry.group], entry)
+    end
+    return keys, groups, candidates, all
+end
+
+local function add_kernel_lines(p, state, groups, candidates, lines)
+    for group, entries in pairs(groups) do
+        local calls = table.concat(domain.calls(p, entries), "; ")
+        for _, k in ipairs(candidates[group]) do
+            for _, isa in ipairs(p.isas) do
+                local row = state.records.kernels[isa .. "\t" .. k.symbol]
+                local standing = row and row.hash == kernels.hash(k)
+                lines[#lines + 1] = table.concat({
+                    "kernel", isa, k.symbol, kernels.hash(k), k.op.name,
+                    k.config_text, standing and "1" or "0",
+                    kernels.limits(k), calls,
+                }, "\t")
+            end
+        end
+    end
+end
+
+local function add_key_lines(p, state, keys, candidates, lines)
+    for _, entry in ipairs(keys) do
+        local configs = {}
+        for i, k in ipairs(candidates[entry.group]) do
+            configs[i] = k.config_text
+        end
+        for _, isa in ipairs(p.isas) do
+            local row = state.records.keys[isa .. "\t" .. entry.key]
+            lines[#lines + 1] = table.concat({
+                "key", isa, entry.key, entry.ranges, entry.op,
+                table.concat(configs, ","), row and row.config or "-",
+                callm.text(entry.call, p.model),
+            }, "\t")
+        end
+    end
+end
+
+return function(options)
+    local p = project.open(options)
+    if not p then
+        return {status = 1, text = "", trees = {}}
+    end
+    local only = options.only or "all"
+    if only ~= "all" and only ~= "stale" and only ~= "new" then
+        host.error("", 0, 0, "--only takes stale, new or all, not " .. only)
+        return {status = 2, text = "", trees = {}}
+    end
+    local state = project.resolve(p)
+    local keys, groups, candidates, all = collect(p, state)
+    if #keys == 0 then
+        host.error("", 0, 0, "no key is selected (--ops, --keys, --only)")
+    end
+    if host.errors() > 0 then
+        return {status = 1, text = "", trees = {}}
+    end
+    local lines = {"# kiln candidates: see lua/command/candidates.lua"}
+    local files = tree.candidates(p, keys, candidates, all)
+    add_kernel_lines(p, state, groups, candidates, lines)
+    add_key_lines(p, state, keys, candidates, lines)
+    files["CANDIDATES.tsv"] = table.concat(lines, "\n") .. "\n"
+    files["MANIFEST"] = lists.manifest(files)
+    return {
+        status = 0, trees = {tree.change(options.out, files)},
+        text = ("kiln candidates: %s: %d kernels, %d keys\n"):format(
+            options.out, #all, #keys),
+    }
+end

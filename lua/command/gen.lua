@@ -1,0 +1,24 @@
+-- command/gen.lua: kiln gen: the output tree from specs and certificates.
+
+local project = require "project"
+local tree = require "tree"
+
+return function(options)
+    local p = project.open(options)
+    if not p then
+        return {status = 1, text = "", trees = {}}
+    end
+    local state = project.resolve(p)
+    local files = tree.gen(p, state)
+    local lines, bytes = tree.check_budget(p, files, state)
+    local stale = select(2, files["STALE.tsv"]:gsub("\n", "")) - 1
+    local served = select(2, files["KEYS.tsv"]:gsub("\n", "")) - 1
+    local text = ("kiln gen: %s: %d certified keys (%d stale), %d kernels, "
+        .. "%d lines, %d bytes\n"):format(options.out, served, stale,
+        #state.kernels, lines, bytes)
+    return {
+        status = host.errors() > 0 and 1 or 0,
+        text = options.check and "" or text,
+        trees = {tree.change(options.out, files)},
+    }
+end

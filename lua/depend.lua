@@ -1,0 +1,87 @@
+-- depend.lua: what a kernel's text reaches in the headers of its tier.
+--
+-- depend.closure(tokens) -> the canonical tokens of every top-level piece of
+-- runtime/cpu/*.h that the tokens name, directly or through other pieces, in
+-- the headers' order.
+
+local M = {}
+
+local HEADERS = {"runtime/cpu/half.h", "runtime/cpu/math.h"}
+
+local pieces, owner
+
+-- Cuts a header's text into top-level pieces: a directive, or text up to a
+-- closing brace or semicolon at depth 0.
+local function cut(text)
+    local out, piece, depth = {}, {}, 0
+    for line in (text:gsub("/%*.-%*/", "")):gmatch("[^\n]*\n") do
+        if #piece > 0 or line:match("%S") then
+            piece[#piece + 1] = line
+        end
+        local opens = select(2, line:gsub("[{(]", ""))
+        local closes = select(2, line:gsub("[})]", ""))
+        depth = depth + opens - closes
+        local ends = line:match("[;}]%s*$") or line:match("^%s*#")
+        if #piece > 0 and depth == 0 and ends
+            and not line:match("\\%s*$") then
+            out[#out + 1] = table.concat(piece)
+            piece = {}
+        end
+    end
+    return out
+end
+
+-- The names a piece defines: those before its first bracket, brace or `=`.
+local function defined(tokens)
+    local head = tokens:match("^# define ([%w_]+)")
+    if head then
+        return {head}
+    end
+    local out = {}
+    for name in tokens:match("^[^({=;]*"):gmatch("[%a_][%w_]*") do
+        out[#out + 1] = name
+    end
+    return {out[#out]}
+end
+
+local function load()
+    pieces, owner = {}, {}
+    for _, header in ipairs(HEADERS) do
+        for _, text in ipairs(cut(host.embedded(header) or "")) do
+            local tokens = host.tokens(text)
+            local index = #pieces + 1
+            pieces[index] = tokens
+            for _, name in ipairs(defined(tokens)) do
+                owner[name] = owner[name] or {}
+                table.insert(owner[name], index)
+            end
+        end
+    end
+end
+
+function M.closure(tokens)
+    if not pieces then
+        load()
+    end
+    local taken = {}
+    local function reach(text)
+        for name in text:gmatch("[%a_][%w_]*") do
+            for _, index in ipairs(owner[name] or {}) do
+                if not taken[index] then
+                    taken[index] = true
+                    reach(pieces[index])
+                end
+            end
+        end
+    end
+    reach(tokens)
+    local out = {}
+    for index, piece in ipairs(pieces) do
+        if taken[index] then
+            out[#out + 1] = piece
+        end
+    end
+    return table.concat(out, "\n")
+end
+
+return M

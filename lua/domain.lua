@@ -1,0 +1,117 @@
+-- domain.lua: the calls at which a kernel's correctness is judged: sizes at
+-- the ends of every bucket it may serve, primes, tails and 1, in its layout.
+--
+-- domain.calls(p, entries) -> list of call texts; entries: the declared keys
+-- of one group (see lattice.lua).
+
+local callm = require "call"
+local lattice = require "lattice"
+
+local M = {}
+
+-- One call of an axis's end aside, a call stays within this many elements.
+local ELEMENTS = 65536
+
+local function range(ladder, position)
+    if position >= 0x8000 then
+        local size = ladder.census[position - 0x8000 + 1]
+        return size, size
+    end
+    return position > 0 and ladder.edges[position] + 1 or 1,
+        ladder.edges[position + 1]
+end
+
+local function is_prime(n)
+    for d = 2, math.floor(math.sqrt(n)) do
+        if n % d == 0 then
+            return false
+        end
+    end
+    return n > 1
+end
+
+local function prime_below(low, high)
+    for n = high, low, -1 do
+        if is_prime(n) then
+            return n
+        end
+    end
+end
+
+-- Ascending sizes of axis i over the entries' buckets.
+local function axis_sizes(ladder, entries, i)
+    local set, out = {}, {}
+    for _, entry in ipairs(entries) do
+        local low, high = range(ladder, entry.positions[i])
+        set[low], set[high] = true, true
+        set[math.min(low + 1, high)] = true
+        set[prime_below(low, high) or high] = true
+        set[(low + high) // 2] = true
+    end
+    for size in pairs(set) do
+        out[#out + 1] = size
+    end
+    return out
+end
+
+-- Sizes with axis `at` at `size` and the others as large as the bound lets:
+-- one of their own sizes each, varied by `turn`.
+local function fill(lists, at, size, turn)
+    local sizes, room = {}, math.max(1, ELEMENTS // size)
+    for i, list in ipairs(lists) do
+        local fitting = 1
+        while fitting < #list and list[fitting + 1] <= room do
+            fitting = fitting + 1
+        end
+        sizes[i] = list[1 + turn % fitting]
+        if i == at then
+            sizes[i] = size
+        else
+            room = math.max(1, room // sizes[i])
+        end
+    end
+    return sizes
+end
+
+local function in_group(p, call, entry)
+    call.arch = p.arch
+    local launches = p.handle:plan(call)
+    return launches and launches[1] and launches[1].op == entry.op
+        and launches[1].group == entry.group
+end
+
+-- Tensors start off the allocation's alignment in two calls of three.
+local function shift(call, turn)
+    for _, tensor in ipairs(call.tensors) do
+        if tensor then
+            tensor.offset = turn % 3
+        end
+    end
+end
+
+function M.calls(p, entries)
+    local first = entries[1]
+    local op = p.model.op[first.op]
+    local lists, out, seen = {}, {}, {}
+    local ctx = op.lattice and lattice.context(p.model, p.handle, p.arch, op)
+    for i, axis in ipairs(p.model.axes[first.op]) do
+        lists[i] = axis_sizes(axis.ladder, entries, i)
+    end
+    local turn = 0
+    for i, list in ipairs(lists) do
+        for _, size in ipairs(list) do
+            turn = turn + 1
+            local sizes = fill(lists, i, size, turn)
+            local call = lattice.call_at(ctx, first, sizes)
+            shift(call, turn)
+            local text = callm.text(call, p.model)
+            if not seen[text] and in_group(p, call, first) then
+                seen[text] = true
+                out[#out + 1] = text
+            end
+        end
+    end
+    return out
+end
+
+return M

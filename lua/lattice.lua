@@ -1,0 +1,262 @@
+-- lattice.lua: the keys that specs declare served. Each op's lattice section
+-- gives a call for any sizes of its axes; the planner, run dry on calls at
+-- all corners of all buckets, says which keys they need.
+--
+-- lattice.keys(model, handle, arch, keep) -> {[key text] = entry}; keep(op
+--   name) chooses ops. Errors go to the sink.
+--   entry = {key=, group=, packed=, op=, variant=, dtypes=, baked=, layout=,
+--            positions=, ranges="M=1..64 N=17..64", call=}; call is one at
+--   the upper corner.
+-- lattice.entry(model, launch, positions, call) -> entry
+-- lattice.probes(model, launch) -> lists of positions
+-- lattice.context(model, handle, arch, op) -> ctx, and
+-- lattice.call_at(ctx, entry, sizes) -> a call of entry's group at any sizes
+
+local compile = require "compile"
+local callm = require "call"
+local choices = require "choices"
+local diag = require "diag"
+
+local M = {}
+
+local CENSUS = 0x8000
+
+-- low, high of a position on a ladder: low < size <= high.
+local function range(ladder, position)
+    if position >= CENSUS then
+        local size = ladder.census[position - CENSUS + 1]
+        return size - 1, size
+    end
+    return position > 0 and ladder.edges[position] or 0,
+        ladder.edges[position + 1]
+end
+
+function M.entry(model, launch, positions, call)
+    local axes = model.axes[launch.op]
+    local key, ranges = {launch.group}, {}
+    for i, axis in ipairs(axes) do
+        local low, high = range(axis.ladder, positions[i])
+        key[#key + 1] = ("%s=%d"):format(axis.name, high)
+        ranges[i] = ("%s=%d..%d"):format(axis.name, low + 1, high)
+    end
+    return {
+        key = table.concat(key, " "), group = launch.group,
+        packed = launch.packed, op = launch.op, variant = launch.variant,
+        dtypes = launch.dtypes, baked = launch.baked,
+        layout = launch.layout, positions = positions,
+        ranges = table.concat(ranges, " "), call = call,
+    }
+end
+
+-- Positions that the look-up probes for a launch, in its order: with every
+-- choice of a census cell first.
+function M.probes(model, launch)
+    local out, axes = {{}}, model.axes[launch.op]
+    for i, axis in ipairs(axes) do
+        local cells, grown = {}, {}
+        for c, size in ipairs(axis.ladder.census) do
+            if size == launch.sizes[i] then
+                cells[#cells + 1] = CENSUS + c - 1
+            end
+        end
+        if launch.positions[i] >= 0 then
+            cells[#cells + 1] = launch.positions[i]
+        end
+        for _, positions in ipairs(out) do
+            for _, choice in ipairs(cells) do
+                local copy = {table.unpack(positions)}
+                copy[i] = choice
+                grown[#grown + 1] = copy
+            end
+        end
+        out = grown
+    end
+    return out
+end
+
+-- The lattice section with its expressions compiled; axes are lets.
+local function prepare(model, op)
+    local lets, scope = {}, model.scope[op.name]
+    for i, axis in ipairs(model.axes[op.name]) do
+        lets[axis.name] = i - 1
+    end
+    local out = {shape = {}}
+    local inner = compile.with(scope, "lets", {})
+    inner.lets = lets
+    for _, entry in ipairs(op.lattice.shape) do
+        local list = {}
+        for d, x in ipairs(entry.exprs) do
+            list[d] = compile.expr(x, inner)
+        end
+        out.shape[entry.tensor] = list
+    end
+    out.within = op.lattice.within
+        and compile.expr(op.lattice.within, inner)
+    return out
+end
+
+-- A call of op at the given sizes of its axes, or nil when out of reach.
+local function make_call(ctx, dtypes, attrs, layout, sizes)
+    local op, call = ctx.op, {op = ctx.op.name, tensors = {}, attrs = attrs}
+    for i, tensor in ipairs(op.tensors) do
+        local list = ctx.plan.shape[tensor.name]
+        if list then
+            local shape = {}
+            for d, x in ipairs(list) do
+                shape[d] = ctx.handle:eval({lets = sizes, tensors = {}}, x)
+            end
+            call.tensors[i] = {
+                dtype = dtypes[i] or nil, shape = shape, offset = 0,
+            }
+        elseif dtypes[i] then
+            call.tensors[i] = {dtype = dtypes[i], offset = 0}
+        end
+    end
+    callm.complete(op, call)
+    for _, tensor in ipairs(call.tensors) do
+        if tensor then
+            choices.strided(tensor, layout)
+        end
+    end
+    call.arch = ctx.arch
+    return call
+end
+
+-- What make_call needs: see M.context.
+function M.call_at(ctx, entry, sizes)
+    local attrs = entry.call.attrs
+    return make_call(ctx, entry.dtypes, attrs, entry.layout, sizes)
+end
+
+local function within(ctx, call, sizes)
+    if not ctx.plan.within then
+        return true
+    end
+    local holds, why = ctx.handle:eval(
+        {lets = sizes, tensors = call.tensors, arch = ctx.arch},
+        ctx.plan.within)
+    if holds == nil then
+        diag.at(ctx.op.node, "op %s: lattice: within: %s", ctx.op.name, why)
+    end
+    return holds
+end
+
+-- Calls f(positions, corners): corners[i] = {low + 1, high} of axis i.
+local function each_bucket(axes, f)
+    local positions, corners = {}, {}
+    local function walk(i)
+        if i > #axes then
+            f({table.unpack(positions)}, corners)
+            return
+        end
+        for p = 1, #axes[i].ladder.edges do
+            local low, high = range(axes[i].ladder, p - 1)
+            positions[i], corners[i] = p - 1, {low + 1, high}
+            walk(i + 1)
+        end
+    end
+    walk(1)
+end
+
+local function each_corner(corners, f)
+    local sizes = {}
+    local function walk(i)
+        if i > #corners then
+            f({table.unpack(sizes)})
+            return
+        end
+        for side = 2, 1, -1 do
+            sizes[i] = corners[i][side]
+            walk(i + 1)
+        end
+    end
+    walk(1)
+end
+
+local function same(a, b)
+    for i, v in ipairs(a) do
+        if b[i] ~= v then
+            return false
+        end
+    end
+    return true
+end
+
+-- Plans one corner and keeps the keys it needs.
+local function add_corner(ctx, out, positions, call, layout)
+    local launches, why = ctx.handle:plan(call)
+    if not launches then
+        diag.at(ctx.op.node, "op %s: lattice: %s: %s", ctx.op.name,
+            callm.text(call, ctx.model), why)
+        return
+    end
+    for _, launch in ipairs(launches) do
+        if launch.op == ctx.op.name and launch.layout == layout
+            and same(positions, launch.positions) then
+            local entry = M.entry(ctx.model, launch, positions, call)
+            if not out[entry.key] then
+                out[entry.key] = entry
+                ctx.seen[launch.variant] = true
+            end
+        end
+    end
+end
+
+local function add_bucket(ctx, out, dtypes, attrs, layout, positions, corners)
+    local top = {}
+    for i, corner in ipairs(corners) do
+        top[i] = corner[2]
+    end
+    if not within(ctx, make_call(ctx, dtypes, attrs, layout, top), top) then
+        return
+    end
+    each_corner(corners, function(sizes)
+        local call = make_call(ctx, dtypes, attrs, layout, sizes)
+        add_corner(ctx, out, positions, call, layout)
+    end)
+end
+
+local function check_reached(ctx)
+    for _, route in ipairs(ctx.op.routes) do
+        if route.variant and not ctx.seen[route.variant] then
+            diag.at(route.node or ctx.op.node,
+                "op %s: variant %s is unreachable on the lattice: no bucket "
+                .. "takes its route", ctx.op.name, route.variant)
+        end
+    end
+end
+
+local function add_op(ctx, out)
+    local layouts = ctx.model.families[ctx.op.family].layouts
+    for _, dtypes in ipairs(choices.dtypes(ctx.op)) do
+        for _, attrs in ipairs(choices.attrs(ctx.op)) do
+            for _, layout in ipairs(layouts) do
+                each_bucket(ctx.model.axes[ctx.op.name],
+                    function(positions, corners)
+                        add_bucket(ctx, out, dtypes, attrs, layout,
+                            positions, corners)
+                    end)
+            end
+        end
+    end
+    check_reached(ctx)
+end
+
+function M.context(model, handle, arch, op)
+    return {
+        model = model, handle = handle, arch = arch, op = op,
+        plan = prepare(model, op), seen = {},
+    }
+end
+
+function M.keys(model, handle, arch, keep)
+    local out = {}
+    for _, op in ipairs(model.ops) do
+        if op.lattice and keep(op.name) then
+            add_op(M.context(model, handle, arch, op), out)
+        end
+    end
+    return out
+end
+
+return M

@@ -1,0 +1,146 @@
+-- project.lua: from command options to everything that commands work on.
+--
+-- project.open(options) -> p, or nil when errors went to the sink;
+--   options.order: fields of specs must stand in their fixed order
+--   p = {model=, handle=, arch=, tier="cpu", isas={...}, calls=, keys=,
+--        keep=function(op name), options=, roots=}
+--   keys: {[key text] = entry} of lattice and census together
+-- project.resolve(p) -> state (see resolve.lua); certificates are read here.
+
+local census = require "census"
+local certs = require "certs"
+local edit = require "edit"
+local lattice = require "lattice"
+local modelm = require "model"
+local resolve = require "resolve"
+local spec = require "spec"
+
+local M = {}
+
+local function check_names(list, known, what)
+    local set, names = {}, {}
+    for name in pairs(known) do
+        names[#names + 1] = name
+    end
+    for _, name in ipairs(list or {}) do
+        if not known[name] then
+            local near = edit.near(name, names)
+            host.error("", 0, 0, ("no %s %s%s; there are: %s"):format(what,
+                name, near and (", did you mean %s?"):format(near) or "",
+                table.concat(names, ", ")))
+        end
+        set[name] = true
+    end
+    return set
+end
+
+-- Adds to set the ops that steps of its members call.
+local function add_callees(model, set)
+    local function walk(steps)
+        for _, step in ipairs(steps or {}) do
+            local op = step.op and model.op[step.op]
+            if op and not set[op.name] then
+                set[op.name] = true
+                add_callees(model, set)
+            end
+            walk(step.steps)
+        end
+    end
+    for name in pairs(set) do
+        for _, route in ipairs(model.op[name] and model.op[name].routes
+            or {}) do
+            walk(route.steps)
+        end
+    end
+end
+
+-- Leaves the named ops and what they call.
+local function narrow(model, names)
+    local set = check_names(names, model.op, "op")
+    if not names or #names == 0 then
+        return
+    end
+    add_callees(model, set)
+    local ops = {}
+    for _, op in ipairs(model.ops) do
+        if set[op.name] then
+            ops[#ops + 1] = op
+        end
+    end
+    model.ops = ops
+end
+
+local function find_arch(model, tier)
+    for i, arch in ipairs(model.arch_list) do
+        if arch.tier == tier then
+            return i, arch
+        end
+    end
+end
+
+local function load_model(options)
+    local model = spec.load(options.spec, {order = options.order})
+    if not model then
+        return nil
+    end
+    local tiers = {}
+    for _, arch in pairs(model.archs) do
+        tiers[arch.tier] = true
+    end
+    check_names(options.tier, tiers, "tier")
+    narrow(model, options.ops)
+    if host.errors() > 0 then
+        return nil
+    end
+    return modelm.build(model)
+end
+
+local function of_model(model)
+    return function(name)
+        return model.op[name] ~= nil
+    end
+end
+
+-- Calls of ops that were left out do not count.
+local function kept_calls(model, keep_op)
+    local out = {}
+    local names = {}
+    for _, op in ipairs(model.ops) do
+        names[op.name] = true
+    end
+    for _, entry in ipairs(census.calls(model, model.censuses)) do
+        if names[entry.call.op] and keep_op(entry.call.op) then
+            out[#out + 1] = entry
+        end
+    end
+    return out
+end
+
+function M.open(options)
+    local model = load_model(options)
+    if not model then
+        return nil
+    end
+    local arch, profile = find_arch(model, "cpu")
+    local keep = of_model(model)
+    local p = {
+        model = model, options = options, roots = options.spec, arch = arch,
+        tier = "cpu", isas = profile.isa, keep = keep,
+    }
+    p.calls = kept_calls(model, keep)
+    census.fill(model, core.load(model.tables), arch, p.calls)
+    p.handle = core.load(model.tables)
+    p.keys = lattice.keys(model, p.handle, arch, keep)
+    for key, entry in pairs(census.keys(model, p.handle, arch, p.calls,
+        keep)) do
+        p.keys[key] = p.keys[key] or entry
+    end
+    return host.errors() == 0 and p or nil
+end
+
+function M.resolve(p)
+    local records = certs.load(p.roots, p.tier)
+    return resolve.run(p.model, p.keys, records, p.tier, p.isas, p.keep)
+end
+
+return M
