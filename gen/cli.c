@@ -17,7 +17,7 @@ const cli_command_row cli_commands[CLI_COMMANDS] = {
     [CLI_KEYS] = {"keys", NULL, NULL, "list the launch keys of the specs"},
     [CLI_EXPLAIN] = {"explain", "KEY", NULL,
                      "say how a key is served, or why it is not"},
-    [CLI_CENSUS] = {"census", "FILE", NULL, "list the keys that models need"},
+    [CLI_CENSUS] = {"census", "FILE", NULL, "list the keys that a model needs"},
     [CLI_CANDIDATES] = {"candidates", NULL, "build/candidates",
                         "write the kernels to be measured"},
     [CLI_CERTIFY] = {"certify", "FILE", NULL,

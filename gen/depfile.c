@@ -26,6 +26,9 @@ static void write_name(const char *name, bool target, FILE *to)
         slashes = *name == '\\' ? slashes + 1 : 0;
         fputc(*name, to);
     }
+    for (; slashes > 0; slashes--) { /* before the blank or : behind it */
+        fputc('\\', to);
+    }
 }
 
 static void write_rules(const char *target, const char *const *inputs, size_t n,

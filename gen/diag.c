@@ -191,6 +191,34 @@ static void write_message(const message *m, FILE *to)
     fputc('\n', to);
 }
 
+static bool repeats(const message *a, const message *b)
+{
+    return a->line == b->line && a->col == b->col && a->bytes == b->bytes &&
+           memcmp(a->text, b->text, a->bytes) == 0;
+}
+
+/* Drops what was said before at the same place, as far as NEAR messages back;
+ * they are sorted. */
+static void drop_repeats(diag *sink)
+{
+    enum { NEAR = 32 };
+    size_t kept = 0;
+    for (size_t i = 0; i < sink->n; i++) {
+        message *m = &sink->messages[i];
+        size_t back = 1;
+        while (back <= NEAR && back <= kept &&
+               !repeats(m, &sink->messages[kept - back])) {
+            back++;
+        }
+        if (back <= NEAR && back <= kept) {
+            sink->alloc(sink->user, m->text, m->bytes, 0);
+        } else {
+            sink->messages[kept++] = *m;
+        }
+    }
+    sink->n = kept;
+}
+
 /* The messages of one path: sorted, first to last-1. */
 static void write_file(const message *first, const message *last, FILE *to)
 {
@@ -208,6 +236,7 @@ bool diag_write(diag *sink, FILE *to)
 {
     if (sink->n > 0) {
         qsort(sink->messages, sink->n, sizeof *sink->messages, by_place);
+        drop_repeats(sink);
     }
     const message *end = sink->messages + sink->n;
     for (const message *first = sink->messages; first < end;) {

@@ -49,7 +49,8 @@ size_t diag_count(const diag *sink);
 size_t diag_lost(const diag *sink);
 
 /* Writes what was added, sorted by path, then position, then arrival, and
- * empties the sink. Of one path DIAG_SHOWN lines, then `path: and N more`.
+ * empties the sink. Of one path DIAG_SHOWN lines, then `path: and N more`;
+ * what is said again at the same place is shown once.
  * Control characters are shown escaped. false: `to` refused the text. */
 bool diag_write(diag *sink, FILE *to);
 

@@ -33,8 +33,8 @@ static const char gen_text[] =
 static const char check_text[] =
     "Reads and checks everything that gen would read: fields, types, names, "
     "expressions, buckets (complete and without overlap), configs against "
-    "the chips' limits, budgets, certificates. Prints nothing when all is "
-    "well.";
+    "the chips' limits, keys a group. When all is well, says how many ops "
+    "and keys there are.";
 
 static const char keys_text[] =
     "Lists the launch keys that the specs declare and the census needs, one "
@@ -42,17 +42,20 @@ static const char keys_text[] =
     "bytes; the first line names the columns.";
 
 static const char explain_text[] =
-    "For each KEY, tells the spec it comes from, its buckets, the kernel and "
-    "config that serve it with their evidence; or why nothing does: the "
-    "nearest certified keys, the line of the spec to edit, and the command "
-    "that would certify it. A KEY is the text that kiln keys prints, quoted "
-    "as one word of the command line. Exits with 3 when a KEY is stale or "
-    "not certified.";
+    "Tells the spec that KEY comes from, its buckets, the kernel and config "
+    "that serve it with their evidence; or why nothing does: the nearest "
+    "keys, the spec to edit, and the command that would certify it. KEY is a "
+    "text that kiln keys prints, or a call, whose route, cost and keys are "
+    "told: an op, its tensors as NAME=DTYPE[SIZES] with strides in elements "
+    "behind a colon where they are not dense, and attributes as NAME=VALUE. "
+    "Quote it for the shell. Exits with 3 when a key is stale or not "
+    "certified.";
 
 static const char census_text[] =
-    "Plans the calls of each census FILE (YAML, as in spec/census) without "
-    "running them and lists the keys that they need, with the models that "
-    "need them. Exits with 3 when one of them is not certified.";
+    "FILE is a model's config.json. Plans the calls that spec/census says "
+    "such a model makes, without running them, and lists each call with the "
+    "keys that it needs and whether they are certified. Exits with 3 when "
+    "one of them is not.";
 
 static const char candidates_text[] =
     "Writes a tree as gen does, but with every config that the tiling specs "
@@ -83,8 +86,9 @@ static const char *const examples[] = {
     [CLI_CHECK] = "kiln check --spec spec --spec ours",
     [CLI_KEYS] = "kiln keys --ops softmax,silu --tier cpu",
     [CLI_EXPLAIN] =
-        "kiln explain 'softmax/looped f16 log=0 contiguous M=4096 N=32768'",
-    [CLI_CENSUS] = "kiln census spec/census/transformers.yaml",
+        "kiln explain 'softmax/looped f16 log=0 contiguous M=4096 N=32768'\n"
+        "kiln explain 'softmax x=f16[4096,32768] dim=-1'",
+    [CLI_CENSUS] = "kiln census spec/census/llama-3-8b.json",
     [CLI_CANDIDATES] = "kiln candidates --tier cpu --ops softmax --only new",
     [CLI_CERTIFY] = "kiln certify build/certify/cpu.jsonl",
     [CLI_NONE] = ("kiln gen --help\n"

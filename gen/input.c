@@ -90,7 +90,7 @@ static bool plain_size(lua_State *L, const char *path, size_t limit,
 bool input_read(lua_State *L, const char *path, size_t limit)
 {
     luaL_Buffer buffer;
-    size_t size;
+    size_t size = 0;
     size_t n = 0;
     if (!plain_size(L, path, limit, &size)) {
         return false;

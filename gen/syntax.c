@@ -22,6 +22,8 @@ static const char *plain_words(const char *problem)
         {"did not find expected ',' or '}'", "expected ',' or '}'"},
         {"did not find expected ',' or ']'", "expected ',' or ']'"},
         {"did not find expected node content", "expected a value"},
+        {"found unexpected ':'",
+         "a ':' is not allowed here; a blank follows the ':' of a key"},
         {"found unexpected end of stream", "the text ends too early"},
         {"found unknown escape character",
          "unknown escape; a backslash in double quotes is written \\\\"},
@@ -65,10 +67,10 @@ void syntax_explain(const yaml_parser_t *parser, const char *text, size_t n,
     }
     const char *what = plain_words(p->problem);
     const char *tab = text_tab_indents(text, n, p->problem_mark.line + 1)
-                          ? " (a tab indents the line)"
+                          ? "; a tab indents the line"
                           : "";
     if (has_context(p)) {
-        snprintf(why, SYNTAX_ROOM, "%s, %s that starts at line %d%s", what,
+        snprintf(why, SYNTAX_ROOM, "%s (%s that starts at line %d)%s", what,
                  p->context, (int)p->context_mark.line + 1, tab);
     } else {
         snprintf(why, SYNTAX_ROOM, "%s%s", what, tab);

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* statx */
+#define _GNU_SOURCE /* statx, syncfs */
 #include "tree_fs.h"
 
 #include <dirent.h>
@@ -69,14 +69,6 @@ bool tree_fs_walk(int root, const char *path, tree_spot *spot)
     return false;
 }
 
-static bool make_dir(int dir, const char *name)
-{
-    if (mkdirat(dir, name, 0755) == 0) {
-        return fsync(dir) == 0;
-    }
-    return errno == EEXIST;
-}
-
 int tree_fs_make_parents(int root, const char *path, const char **base)
 {
     tree_spot spot;
@@ -88,7 +80,7 @@ int tree_fs_make_parents(int root, const char *path, const char **base)
         const char *slash = strchr(spot.rest, '/');
         int next = -1;
         if (first_part(spot.rest, (size_t)(slash - spot.rest), part) &&
-            make_dir(spot.dir, part)) {
+            (mkdirat(spot.dir, part, 0755) == 0 || errno == EEXIST)) {
             next = tree_fs_open_dir(spot.dir, part);
         }
         close_quietly(spot.dir);
@@ -101,6 +93,23 @@ int tree_fs_make_parents(int root, const char *path, const char **base)
     }
     *base = spot.rest;
     return spot.dir;
+}
+
+int tree_fs_stat_file(int root, const char *path, struct stat *st)
+{
+    tree_spot spot;
+    int found = 0;
+    if (!tree_fs_walk(root, path, &spot)) {
+        return -1;
+    }
+    if (spot.reached &&
+        fstatat(spot.dir, spot.rest, st, AT_SYMLINK_NOFOLLOW) == 0) {
+        found = S_ISREG(st->st_mode);
+    } else if (spot.reached && errno != ENOENT) {
+        found = -1;
+    }
+    close_quietly(spot.dir);
+    return found;
 }
 
 static int same_bytes(int fd, const char *text, size_t n)
@@ -177,8 +186,7 @@ bool tree_fs_write(int dir, const char *name, const char *text, size_t n,
     if (fd < 0) {
         return false;
     }
-    bool ok = write_all(fd, text, n) && (like == NULL || set_like(fd, like)) &&
-              fsync(fd) == 0;
+    bool ok = write_all(fd, text, n) && (like == NULL || set_like(fd, like));
     if (!ok) {
         close_quietly(fd);
         return false;
@@ -249,37 +257,9 @@ bool tree_fs_remove(int dir, const char *name)
     return ok && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
-static bool sync_below(int dir, const char *name)
+bool tree_fs_flush(int dir)
 {
-    struct stat st;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return false;
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        return true;
-    }
-    int fd = tree_fs_open_dir(dir, name);
-    if (fd < 0) {
-        return false;
-    }
-    bool ok = tree_fs_sync(fd);
-    close_quietly(fd);
-    return ok;
-}
-
-bool tree_fs_sync(int dir)
-{
-    DIR *reader = open_reader(dir);
-    const char *name;
-    if (reader == NULL) {
-        return false;
-    }
-    while ((name = tree_fs_next(reader)) != NULL) {
-        if (!sync_below(dir, name)) {
-            return close_reader(reader, false);
-        }
-    }
-    return close_reader(reader, errno == 0) && fsync(dir) == 0;
+    return syncfs(dir) == 0;
 }
 
 /* Kernels before 5.8 do not number mounts: the device must do. */

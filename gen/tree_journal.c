@@ -22,7 +22,7 @@
 static bool drop_journal(const tree_place *place)
 {
     return (tree_fs_remove(place->parent, place->journal) &&
-            fsync(place->parent) == 0) ||
+            tree_fs_flush(place->parent)) ||
            tree_place_error(place, NULL, "remove the journal beside it");
 }
 
@@ -35,7 +35,7 @@ static bool write_journal(const tree_place *place, const tree_plan *plan)
         return tree_place_error(place, NULL, "write a journal beside it");
     }
     bool ok = tree_fs_write(place->parent, place->journal, bytes, n, NULL) &&
-              fsync(place->parent) == 0;
+              tree_fs_flush(place->parent);
     if (!ok) {
         tree_place_error(place, NULL, "write a journal beside it");
         drop_journal(place);
@@ -49,8 +49,7 @@ static bool write_journal(const tree_place *place, const tree_plan *plan)
 /* The folder of new texts, inside the tree. */
 static bool drop_scratch(const tree_place *place)
 {
-    return (tree_fs_remove(place->dir, place->staging) &&
-            fsync(place->dir) == 0) ||
+    return tree_fs_remove(place->dir, place->staging) ||
            tree_place_error(place, place->staging, "remove");
 }
 
@@ -64,6 +63,7 @@ static int make_scratch(const tree_place *place)
                  : -1;
     if (fd < 0) {
         tree_place_error(place, place->staging, "create");
+        drop_scratch(place);
     }
     return fd;
 }
@@ -78,18 +78,14 @@ static bool write_scratch(const tree_place *place, int scratch,
                           const tree_entry *entry, size_t i)
 {
     char name[32];
-    tree_spot spot;
     struct stat st;
-    name_of(i, name);
-    if (!tree_fs_walk(place->dir, entry->path, &spot)) {
+    int old = tree_fs_stat_file(place->dir, entry->path, &st);
+    if (old < 0) {
         return tree_place_error(place, entry->path, "read");
     }
-    bool old = spot.reached &&
-               fstatat(spot.dir, spot.rest, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-               S_ISREG(st.st_mode);
-    close(spot.dir);
+    name_of(i, name);
     return tree_fs_write(scratch, name, entry->text, entry->n,
-                         old ? &st : NULL) ||
+                         old > 0 ? &st : NULL) ||
            tree_place_error(place, entry->path, "write");
 }
 
@@ -102,7 +98,7 @@ static bool write_all_scratch(const tree_place *place, const tree_plan *plan,
             return false;
         }
     }
-    return true;
+    return tree_fs_flush(scratch) || tree_place_error(place, NULL, "flush");
 }
 
 static bool remove_entry(const tree_place *place, const tree_plan *plan,
@@ -115,8 +111,8 @@ static bool remove_entry(const tree_place *place, const tree_plan *plan,
     }
     bool there = spot.reached &&
                  fstatat(spot.dir, spot.rest, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    bool ok = !there || S_ISDIR(st.st_mode) ||
-              (unlinkat(spot.dir, spot.rest, 0) == 0 && fsync(spot.dir) == 0);
+    bool ok =
+        !there || S_ISDIR(st.st_mode) || unlinkat(spot.dir, spot.rest, 0) == 0;
     int saved = errno;
     close(spot.dir);
     errno = saved;
@@ -134,7 +130,7 @@ static bool place_entry(const tree_place *place, int scratch,
     if (dir < 0) {
         return tree_place_error(place, entry->path, "create");
     }
-    bool ok = (renameat(scratch, name, dir, base) == 0 && fsync(dir) == 0) ||
+    bool ok = renameat(scratch, name, dir, base) == 0 ||
               tree_place_error(place, entry->path, "put in place");
     close(dir);
     return ok;
@@ -184,7 +180,11 @@ static bool carry_out(const tree_place *place, const tree_plan *plan,
         ok = replace_all(place, plan, scratch);
     }
     close(scratch);
-    return drop_scratch(place) && ok;
+    ok = drop_scratch(place) && ok;
+    if (ok && !tree_fs_flush(place->dir)) {
+        ok = tree_place_error(place, NULL, "flush");
+    }
+    return ok;
 }
 
 bool tree_journal_commit(const tree_place *place, const tree_plan *plan)

@@ -325,9 +325,8 @@ static int remove_empty(int root, const char *path)
     if (!tree_fs_walk(root, path, &spot)) {
         return -1;
     }
-    if (spot.reached && unlinkat(spot.dir, spot.rest, AT_REMOVEDIR) == 0) {
-        gone = fsync(spot.dir) == 0 ? 1 : -1;
-    } else if (spot.reached && errno != ENOENT) {
+    if (spot.reached && unlinkat(spot.dir, spot.rest, AT_REMOVEDIR) != 0 &&
+        errno != ENOENT) {
         bool stays = errno == ENOTEMPTY || errno == EEXIST ||
                      errno == ENOTDIR || errno == EBUSY;
         gone = stays ? 0 : -1;

@@ -145,30 +145,22 @@ static tree_staged link_entries(const stage *s, int old, int new,
 
 /* --- the plan's entries --------------------------------------------------- */
 
-/* What stands at entry's path in the old tree, if it is a regular file. */
-static bool stat_old(const stage *s, const char *path, struct stat *st)
-{
-    tree_spot spot;
-    if (s->place->dir < 0 || !tree_fs_walk(s->place->dir, path, &spot)) {
-        return false;
-    }
-    bool found = spot.reached &&
-                 fstatat(spot.dir, spot.rest, st, AT_SYMLINK_NOFOLLOW) == 0;
-    close(spot.dir);
-    return found && S_ISREG(st->st_mode);
-}
-
 static bool write_entry(const stage *s, int new, const tree_entry *entry)
 {
     const char *base;
     struct stat st;
-    bool old = stat_old(s, entry->path, &st);
+    int old = s->place->dir < 0
+                  ? 0
+                  : tree_fs_stat_file(s->place->dir, entry->path, &st);
+    if (old < 0) {
+        return tree_place_error(s->place, entry->path, "read");
+    }
     int dir = tree_fs_make_parents(new, entry->path, &base);
     if (dir < 0) {
         return tree_place_error(s->place, entry->path, "create");
     }
     bool ok =
-        tree_fs_write(dir, base, entry->text, entry->n, old ? &st : NULL) ||
+        tree_fs_write(dir, base, entry->text, entry->n, old > 0 ? &st : NULL) ||
         tree_place_error(s->place, entry->path, "write");
     close(dir);
     return ok;
@@ -190,8 +182,8 @@ static bool apply(const stage *s, int new)
             return false;
         }
     }
-    return tree_fs_sync(new) ||
-           tree_place_error(s->place, NULL, "flush its new directories");
+    return tree_fs_flush(new) ||
+           tree_place_error(s->place, NULL, "flush the new tree beside it");
 }
 
 /* --- putting it in place -------------------------------------------------- */
@@ -252,7 +244,7 @@ tree_staged tree_stage_commit(const tree_place *place, const tree_plan *plan)
         result = exchange(&s);
     }
     bool done = result == TREE_STAGED;
-    if (done && fsync(place->parent) != 0) {
+    if (done && !tree_fs_flush(place->parent)) {
         result = fail(&s, NULL, "flush its parent (the new tree is in place)");
     }
     return clean(place, done) ? result : TREE_FAILED;

@@ -8,6 +8,7 @@
 -- dtype alone, takes what the op's rules give. The rest are attributes.
 --
 -- call.parse(text, model, constants) -> call | nil, {at=, text=}
+-- call.complete(op, call) -> call, its outputs filled in | nil, {at=, text=}
 -- call.text(call, model) -> text with every tensor and attribute spelt out
 --   call = {op=, tensors={{dtype=, shape=, strides=, offset=} or false},
 --           attrs={{name=, value=}}}, tensors in the op's order
@@ -74,6 +75,10 @@ local function sizes(text, at, constants)
     if text:match("%S") then
         add(#text)
     end
+    local most = enum.read("runtime/core/tables.h", "KILN_MAX_").RANK.v
+    if #out > most then
+        fail(at, "%d sizes; a tensor has at most %d dims", #out, most)
+    end
     return out
 end
 
@@ -104,7 +109,8 @@ local function parse_tensor(word, value, at, constants)
     end
     local offset = rest:match("^%+(%d+)$")
     if offset then
-        tensor.offset = math.tointeger(tonumber(offset))
+        tensor.offset = host.int(offset)
+            or fail(at, "%s: offset %s is outside int64", word, offset)
     elseif rest ~= "" then
         fail(at, "%s: unexpected %q", word, rest)
     end
@@ -226,7 +232,7 @@ local function infer(op, call, index)
     if given == nil and tensor.optional then
         call.tensors[index] = false
         return
-    elseif given == nil and tensor.role == "in" then
+    elseif given == false or not given and tensor.role ~= "out" then
         fail(1, "op %s: tensor %s is required", op.name, tensor.name)
     end
     given = given or {offset = 0}
@@ -242,18 +248,36 @@ local function infer(op, call, index)
     call.tensors[index] = given
 end
 
--- Fills in the outputs that the op's rules decide.
-function M.complete(op, call)
-    for i = 1, #op.tensors do
-        if call.tensors[i] ~= false then
-            infer(op, call, i)
+-- What f gives, or nil and the problem that fail raised in it.
+local function try(f)
+    local done, result = pcall(f)
+    if done then
+        return result
+    elseif type(result) == "table" then
+        return nil, result
+    end
+    error(result, 0)
+end
+
+-- Fills in what the op's rules decide, inputs before outputs.
+local function complete(op, call)
+    for _, outputs in ipairs {false, true} do
+        for i, tensor in ipairs(op.tensors) do
+            local absent = call.tensors[i] == false and tensor.optional
+            if (tensor.role == "out") == outputs and not absent then
+                infer(op, call, i)
+            end
         end
     end
     return call
 end
 
+function M.complete(op, call)
+    return try(function() return complete(op, call) end)
+end
+
 function M.parse(text, model, constants)
-    local done, result = pcall(function()
+    return try(function()
         local list = words(text)
         local name = list[1] and list[1].text or ""
         local op = model.op[name]
@@ -270,14 +294,8 @@ function M.parse(text, model, constants)
         for i = 2, #list do
             parse_item(call, op, list[i], constants or {})
         end
-        return M.complete(op, call)
+        return complete(op, call)
     end)
-    if done then
-        return result
-    elseif type(result) == "table" then
-        return nil, result
-    end
-    error(result, 0)
 end
 
 local function tensor_text(tensor)

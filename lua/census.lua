@@ -17,7 +17,8 @@ local M = {}
 
 local CENSUS = 0x8000
 
--- Whole numbers of a model's config.json.
+-- A model's config.json: {path=, constants={its whole numbers}, other={the
+-- rest}}.
 local function read_config(path, node)
     local text, why = host.read(path)
     if not text then
@@ -26,18 +27,18 @@ local function read_config(path, node)
         return nil
     end
     local value, problem = json.parse(text)
-    if not value then
+    if problem then
         host.error(path, problem.line, problem.col, problem.text)
         return nil
-    elseif type(value) ~= "table" then
-        host.error(path, 1, 1, "expected an object")
+    elseif type(value) ~= "table" or json.is_array(value)
+        or value == json.null then
+        host.error(path, 1, 1, "expected an object: {\"vocab_size\": 32000}")
         return nil
     end
-    local out = {}
+    local out = {path = path, constants = {}, other = {}}
     for name, v in pairs(value) do
-        if math.type(v) == "integer" then
-            out[name] = v
-        end
+        local into = math.type(v) == "integer" and out.constants or out.other
+        into[name] = v
     end
     return out
 end
@@ -57,10 +58,11 @@ local function each_combination(with, f)
     walk(1)
 end
 
+-- Of the call's largest tensor; exact up to 2^53.
 local function elements(call)
     local most = 0
     for _, tensor in ipairs(call.tensors) do
-        local n = 1
+        local n = 1.0
         for _, size in ipairs(tensor and tensor.shape or {}) do
             n = n * size
         end
@@ -69,10 +71,30 @@ local function elements(call)
     return most
 end
 
-local function add_call(model, census, entry, name, constants, out, seen)
+-- A name of the text that the config has, but not as a whole number.
+local function misfit(text, config)
+    for name in text:gmatch("[%a_][%w_]*") do
+        if config.other[name] ~= nil then
+            return name
+        end
+    end
+end
+
+local function wrong_call(entry, name, config, why)
+    local field = misfit(entry.text, config)
+    if field then
+        host.error(config.path, 0, 0, ("%s is not a whole number of 64 bits, "
+            .. "and a call needs it: %s"):format(field, entry.text))
+    else
+        diag.in_expr(entry.node, why.at, "%s: %s", name, why.text)
+    end
+end
+
+local function add_call(model, census, entry, name, config, constants, out,
+    seen)
     local call, why = callm.parse(entry.text, model, constants)
     if not call then
-        diag.in_expr(entry.node, why.at, "%s: %s", name, why.text)
+        wrong_call(entry, name, config, why)
         return
     end
     local text = callm.text(call, model)
@@ -93,13 +115,14 @@ function M.of_config(model, census, name, config, out)
     for _, entry in ipairs(census.calls) do
         each_combination(census.with or {}, function(values)
             local constants = {}
-            for k, v in pairs(config) do
+            for k, v in pairs(config.constants) do
                 constants[k] = v
             end
             for k, v in pairs(values) do
                 constants[k] = v
             end
-            add_call(model, census, entry, name, constants, out, seen)
+            add_call(model, census, entry, name, config, constants, out,
+                seen)
         end)
     end
 end
@@ -185,13 +208,16 @@ function M.keys(model, handle, arch, calls, keep)
         entry.keys = {}
         for _, launch in ipairs(plan(handle, arch, entry)) do
             local positions = {}
+            local beyond = false -- of the ladder, and no census cell
             for i, axis in ipairs(model.axes[launch.op]) do
                 positions[i] = position(axis.ladder, launch.positions[i],
                     launch.sizes[i])
+                beyond = beyond or positions[i] < 0
             end
-            local key = lattice.entry(model, launch, positions, entry.call)
+            local key = beyond and {key = launch.key}
+                or lattice.entry(model, launch, positions, entry.call)
             table.insert(entry.keys, key.key)
-            if keep(launch.op) then
+            if keep(launch.op) and not beyond then
                 out[key.key] = out[key.key] or key
             end
         end

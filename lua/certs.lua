@@ -3,7 +3,8 @@
 --
 -- certs.load(roots, tier) -> records: {kernels={[isa \t symbol]=row},
 --   keys={[isa \t key]=row}, files={path}}; rows hold the columns by name,
---   op, path and line. A malformed line is an error with file and line.
+--   op, path, line and root (a number). A later root's row takes the place of
+--   an earlier one's. A malformed line is an error with file and line.
 -- certs.texts(records) -> {["softmax.keys.tsv"] = text, ...}
 
 local M = {}
@@ -45,7 +46,18 @@ local function check_row(kind, row, path, number)
     return true
 end
 
-local function load_file(records, path, op, kind)
+-- A later folder's row takes the place of an earlier one's.
+local function add_row(records, kind, row)
+    local id = row.isa .. "\t" .. row[NAME[kind]]
+    local old = records[kind][id]
+    if old and old.root == row.root then
+        host.error(row.path, row.line, 1, ("%s %s stands twice"):format(
+            NAME[kind], row[NAME[kind]]))
+    end
+    records[kind][id] = row
+end
+
+local function load_file(records, root, path, op, kind)
     local text, why = host.read(path)
     if not text then
         host.error(path, 0, 0, why)
@@ -66,16 +78,12 @@ local function load_file(records, path, op, kind)
             host.error(path, number, 1, ("%d fields, expected %d"):format(
                 #fields, #columns))
         elseif number > 1 then
-            local row = {op = op, path = path, line = number}
+            local row = {op = op, path = path, line = number, root = root}
             for i, name in ipairs(columns) do
                 row[name] = fields[i]
             end
-            local id = row.isa .. "\t" .. row[NAME[kind]]
             if check_row(kind, row, path, number) then
-                if records[kind][id] then
-                    host.error(path, number, 1, "stands twice: " .. id)
-                end
-                records[kind][id] = row
+                add_row(records, kind, row)
             end
         end
     end
@@ -83,14 +91,14 @@ end
 
 function M.load(roots, tier)
     local records = {kernels = {}, keys = {}, files = {}}
-    for _, root in ipairs(roots) do
+    for i, root in ipairs(roots) do
         local folder = root .. "/certified/" .. tier
         for _, name in ipairs(host.is_dir(folder) and host.list(folder)
             or {}) do
             local op, kind = name:match("^([%w_]+)%.(%a+)%.tsv$")
             if op and M.COLUMNS[kind] then
                 table.insert(records.files, folder .. "/" .. name)
-                load_file(records, folder .. "/" .. name, op, kind)
+                load_file(records, i, folder .. "/" .. name, op, kind)
             end
         end
     end

@@ -6,7 +6,9 @@
 
 local M = {}
 
-local HEADERS = {"runtime/cpu/half.h", "runtime/cpu/math.h"}
+local HEADERS = {
+    "runtime/cpu/half.h", "runtime/cpu/math.h", "runtime/cpu/rows.h",
+}
 
 local pieces, owner
 

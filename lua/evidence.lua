@@ -60,6 +60,9 @@ local function kernel_problem(line, known)
     local k = known.kernel(line.kernel)
     if not k then
         return "unknown kernel " .. line.kernel
+    elseif line.op ~= k.op.name or line.config ~= k.config_text then
+        return ("kernel %s is op %s with %s"):format(line.kernel, k.op.name,
+            k.config_text)
     elseif known.hash(k) ~= line.hash then
         return ("kernel %s has changed since it was measured"):format(
             line.kernel)
@@ -74,6 +77,8 @@ local function key_problem(line, known)
     local entry = known.entry(line.key)
     if not entry then
         return "key is not declared: " .. line.key
+    elseif line.op ~= entry.op then
+        return ("the key is op %s's: %s"):format(entry.op, line.key)
     elseif entry.ranges ~= line.ranges then
         return "the buckets of the key have moved: " .. line.key
     elseif not known.config(entry, line.config) then

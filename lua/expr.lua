@@ -49,7 +49,6 @@ end
 function Parser:number(token, sign)
     local value = tonumber(sign .. token.text)
     if token.float then
-        value = value + 0.0
         if value == math.huge or value == -math.huge then
             fail(token.at, "%s is outside the range of a double", token.text)
         elseif value == 0 and token.text:find("^[0.]*[1-9]") then

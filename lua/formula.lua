@@ -10,7 +10,8 @@
 --     dynamic = {alpha = "alpha"}: other attributes, as C names}
 --   result = {constants = {"const float half = 0.5f;"}, lines = {statements},
 --     result = C expression, ops = arithmetic operations of one element,
---     functions = {"kiln_exp_f32"} sorted}
+--     functions = {"kiln_exp_f32"} sorted,
+--     used = {x = true}: tensors and dynamic attributes that stand in it}
 -- count(ast) -> operations of one element, of the longer branches
 -- c_name(name) -> name, or name_ where C and C++ have that word
 --
@@ -35,7 +36,7 @@ function M.emit(ast, options)
     for name in pairs(out.functions) do functions[#functions + 1] = name end
     table.sort(functions)
     return {constants = out.constants, lines = out.lines, result = v.text,
-            ops = out.ops, functions = functions}
+            ops = out.ops, functions = functions, used = out.used}
 end
 
 function M.count(node)

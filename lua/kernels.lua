@@ -59,6 +59,9 @@ local function required(variant, config)
     local value, why = compile.constants(variant.require.text, constants)
     if value == nil then
         diag.in_expr(variant.require.node, why.at, "%s", why.text)
+    elseif type(value) ~= "boolean" then
+        diag.at(variant.require.node, "require expects true or false, such as "
+            .. "lanes >= 8, not a number")
     end
     return value
 end
@@ -71,6 +74,7 @@ local function config_text(config)
     return table.concat(out, " ")
 end
 
+-- Dtypes that keys tell apart, or the first tensor's where they are fixed.
 local function keyed_text(op, dtypes)
     local out, same = {}, true
     for i, tensor in ipairs(op.tensors) do
@@ -79,7 +83,7 @@ local function keyed_text(op, dtypes)
             same = same and out[1] == dtypes[i]
         end
     end
-    return same and out[1] or table.concat(out, "_")
+    return same and (out[1] or dtypes[1]) or table.concat(out, "_")
 end
 
 local function baked_value(attr, number)
@@ -91,18 +95,21 @@ local function baked_value(attr, number)
     return number
 end
 
+-- A baked attribute's value as part of a C name: tanh, log1, shift_2 for -2.
+local function baked_word(attr, number)
+    local value = baked_value(attr, number)
+    if type(value) == "string" then
+        return (value:lower():gsub("[^a-z0-9]", "_"))
+    end
+    return (("%s%d"):format(attr.name, number):gsub("-", "_"))
+end
+
 -- op, variant, dtypes, baked attributes, layout, config: in that order.
 local function symbol_of(op, entry, keyed, config)
     local parts = {op.name, entry.variant, keyed}
     for i, attr in ipairs(op.attrs) do
         if attr.baked then
-            local value = baked_value(attr, entry.baked[i])
-            if type(value) == "string" then
-                parts[#parts + 1] = value
-            else
-                parts[#parts + 1] = ("%s%d"):format(attr.name,
-                    entry.baked[i])
-            end
+            parts[#parts + 1] = baked_word(attr, entry.baked[i])
         end
     end
     parts[#parts + 1] = entry.layout
@@ -158,6 +165,10 @@ function M.candidates(model, entry, tier)
             end
             out[#out + 1] = k
         end
+    end
+    if #out == 0 then
+        diag.at(variant.require.node, "require refuses every config of "
+            .. "variant %s", entry.variant)
     end
     return out
 end
@@ -245,8 +256,8 @@ function M.limits(k)
         end
     end
     if not out then
-        diag.at(k.op.node, "op %s: no limits for the output of %s",
-            k.op.name, k.group)
+        diag.at(k.op.at.limits or k.op.node, "op %s: no limits for the "
+            .. "output of %s", k.op.name, k.group)
         return ""
     end
     local function number(v)

@@ -84,7 +84,7 @@ local function prepare(model, op)
     local inner = compile.with(scope, "lets", {})
     inner.lets = lets
     for _, entry in ipairs(op.lattice.shape) do
-        local list = {}
+        local list = {node = entry.node}
         for d, x in ipairs(entry.exprs) do
             list[d] = compile.expr(x, inner)
         end
@@ -95,24 +95,40 @@ local function prepare(model, op)
     return out
 end
 
--- A call of op at the given sizes of its axes, or nil when out of reach.
+-- The lattice's shape of a tensor; {} after reporting.
+local function shape_of(ctx, list, sizes)
+    local shape = {}
+    for d, x in ipairs(list) do
+        local size, why = ctx.handle:eval({lets = sizes, tensors = {}}, x)
+        if math.type(size) ~= "integer" then
+            diag.at(list.node or ctx.op.node, "lattice: %s: %s", x.text,
+                why or "is not an integer")
+            return {}
+        end
+        shape[d] = size
+    end
+    return shape
+end
+
+-- A call of op at the given sizes of its axes, or nil after reporting.
 local function make_call(ctx, dtypes, attrs, layout, sizes)
     local op, call = ctx.op, {op = ctx.op.name, tensors = {}, attrs = attrs}
     for i, tensor in ipairs(op.tensors) do
         local list = ctx.plan.shape[tensor.name]
         if list then
-            local shape = {}
-            for d, x in ipairs(list) do
-                shape[d] = ctx.handle:eval({lets = sizes, tensors = {}}, x)
-            end
             call.tensors[i] = {
-                dtype = dtypes[i] or nil, shape = shape, offset = 0,
+                dtype = dtypes[i] or nil, offset = 0,
+                shape = shape_of(ctx, list, sizes),
             }
         elseif dtypes[i] then
             call.tensors[i] = {dtype = dtypes[i], offset = 0}
         end
     end
-    callm.complete(op, call)
+    local complete, why = callm.complete(op, call)
+    if not complete then
+        diag.at(op.lattice.node or op.node, "lattice: %s", why.text)
+        return nil
+    end
     for _, tensor in ipairs(call.tensors) do
         if tensor then
             choices.strided(tensor, layout)
@@ -186,8 +202,11 @@ end
 local function add_corner(ctx, out, positions, call, layout)
     local launches, why = ctx.handle:plan(call)
     if not launches then
-        diag.at(ctx.op.node, "op %s: lattice: %s: %s", ctx.op.name,
-            callm.text(call, ctx.model), why)
+        if not ctx.told[why] then
+            diag.at(ctx.op.node, "op %s: lattice: %s: %s", ctx.op.name,
+                callm.text(call, ctx.model), why)
+        end
+        ctx.told[why] = true
         return
     end
     for _, launch in ipairs(launches) do
@@ -207,12 +226,15 @@ local function add_bucket(ctx, out, dtypes, attrs, layout, positions, corners)
     for i, corner in ipairs(corners) do
         top[i] = corner[2]
     end
-    if not within(ctx, make_call(ctx, dtypes, attrs, layout, top), top) then
+    local largest = make_call(ctx, dtypes, attrs, layout, top)
+    if not largest or not within(ctx, largest, top) then
         return
     end
     each_corner(corners, function(sizes)
         local call = make_call(ctx, dtypes, attrs, layout, sizes)
-        add_corner(ctx, out, positions, call, layout)
+        if call then
+            add_corner(ctx, out, positions, call, layout)
+        end
     end)
 end
 
@@ -227,6 +249,7 @@ local function check_reached(ctx)
 end
 
 local function add_op(ctx, out)
+    local before = host.errors()
     local layouts = ctx.model.families[ctx.op.family].layouts
     for _, dtypes in ipairs(choices.dtypes(ctx.op)) do
         for _, attrs in ipairs(choices.attrs(ctx.op)) do
@@ -239,13 +262,15 @@ local function add_op(ctx, out)
             end
         end
     end
-    check_reached(ctx)
+    if host.errors() == before then
+        check_reached(ctx)
+    end
 end
 
 function M.context(model, handle, arch, op)
     return {
         model = model, handle = handle, arch = arch, op = op,
-        plan = prepare(model, op), seen = {},
+        plan = prepare(model, op), seen = {}, told = {},
     }
 end
 
@@ -253,7 +278,11 @@ function M.keys(model, handle, arch, keep)
     local out = {}
     for _, op in ipairs(model.ops) do
         if op.lattice and keep(op.name) then
-            add_op(M.context(model, handle, arch, op), out)
+            local before = host.errors()
+            local ctx = M.context(model, handle, arch, op)
+            if host.errors() == before then
+                add_op(ctx, out)
+            end
         end
     end
     return out

@@ -9,9 +9,11 @@
 
 local census = require "census"
 local certs = require "certs"
+local diag = require "diag"
 local edit = require "edit"
 local lattice = require "lattice"
 local modelm = require "model"
+local proof = require "proof"
 local resolve = require "resolve"
 local spec = require "spec"
 
@@ -54,11 +56,11 @@ local function add_callees(model, set)
     end
 end
 
--- Leaves the named ops and what they call.
+-- Leaves the named ops and what they call; the set of them, or nil: all.
 local function narrow(model, names)
     local set = check_names(names, model.op, "op")
     if not names or #names == 0 then
-        return
+        return nil
     end
     add_callees(model, set)
     local ops = {}
@@ -68,6 +70,7 @@ local function narrow(model, names)
         end
     end
     model.ops = ops
+    return set
 end
 
 local function find_arch(model, tier)
@@ -76,6 +79,10 @@ local function find_arch(model, tier)
             return i, arch
         end
     end
+    local root = model.roots[#model.roots]
+    host.error(root .. "/arch", 0, 0, ("no profile is of tier %s; a folder "
+        .. "that extends others is given after them: --spec spec --spec %s")
+        :format(tier, root))
 end
 
 local function load_model(options)
@@ -87,17 +94,19 @@ local function load_model(options)
     for _, arch in pairs(model.archs) do
         tiers[arch.tier] = true
     end
+    model.roots = options.spec
     check_names(options.tier, tiers, "tier")
-    narrow(model, options.ops)
+    model.narrowed = narrow(model, options.ops)
     if host.errors() > 0 then
         return nil
     end
     return modelm.build(model)
 end
 
-local function of_model(model)
+-- Ops that --ops leaves; of certificates, also those of ops that are gone.
+local function kept(model)
     return function(name)
-        return model.op[name] ~= nil
+        return not model.narrowed or model.narrowed[name] == true
     end
 end
 
@@ -122,7 +131,14 @@ function M.open(options)
         return nil
     end
     local arch, profile = find_arch(model, "cpu")
-    local keep = of_model(model)
+    if not arch then
+        return nil
+    elseif #profile.isa == 0 then
+        diag.at(profile.node, "arch %s lacks isa: the forms that kernels "
+            .. "are built in, such as [base, avx2]", profile.name)
+        return nil
+    end
+    local keep = kept(model)
     local p = {
         model = model, options = options, roots = options.spec, arch = arch,
         tier = "cpu", isas = profile.isa, keep = keep,
@@ -135,6 +151,7 @@ function M.open(options)
         keep)) do
         p.keys[key] = p.keys[key] or entry
     end
+    proof.run(p)
     return host.errors() == 0 and p or nil
 end
 

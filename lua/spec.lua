@@ -7,7 +7,7 @@
 --   ops      = {op, ...} sorted by name;  op = {name -> op}
 --   tilings, archs, censuses = {name -> record}
 --   ladders  = {{name=, edges={...}}, ...} sorted by name
---   budget   = {name -> bound}
+--   budget   = {name -> bound}, budget_at = {name -> its node}
 --   files    = {{path=, spec=, root=}, ...} as read
 -- Every record has spec ("spec/op/silu.yaml"), path, root and node.
 -- X below is {text=, node=, ast=}: an expression, its names not yet resolved.
@@ -180,7 +180,10 @@ end
 local function read_budget(loader, root)
     local file = file_of(root, "budget.yaml")
     for name, bound in pairs(build(loader, file, rest.budget) or {}) do
-        if name ~= "broken" then loader.model.budget[name] = bound end
+        if name ~= "broken" then
+            loader.model.budget[name] = bound.value
+            loader.model.budget_at[name] = bound.node
+        end
     end
 end
 
@@ -209,7 +212,7 @@ end
 function M.load(roots, options)
     local before = host.errors()
     local model = {op = {}, tilings = {}, archs = {}, censuses = {},
-                   budget = {}, files = {}}
+                   budget = {}, budget_at = {}, files = {}}
     local loader = {model = model, ladders = {}, options = options or {}}
     for _, root in ipairs(roots) do
         local trimmed = root:gsub("(.)/+$", "%1")

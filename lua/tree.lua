@@ -3,9 +3,11 @@
 -- tree.gen(p, state) -> files; tree.candidates(p, candidates) -> files
 -- tree.change(root, files) -> the change for the host: what the old MANIFEST
 --   lists and the new does not, goes.
--- tree.check_budget(p, files, kernels, keys): errors to the sink
+-- tree.check_budget(p, files, state) -> lines, bytes; errors to the sink.
+--   (keys a group: proof.lua)
 
 local cells = require "out.cells"
+local diag = require "diag"
 local keys_out = require "out.keys"
 local kernels_out = require "out.kernels"
 local lists = require "out.lists"
@@ -81,11 +83,11 @@ local function count(files)
     return lines, bytes
 end
 
-local function hold(p, name, value, what)
+local function hold(p, name, value)
     local bound = p.model.budget[name]
     if bound and value > bound then
-        host.error("spec/budget.yaml", 0, 0, ("%s: %d, the budget is %d%s")
-            :format(name, value, bound, what or ""))
+        diag.at(p.model.budget_at[name], "the tree has %d %s; the budget is "
+            .. "%d", value, name, bound)
     end
 end
 
@@ -94,13 +96,6 @@ function M.check_budget(p, files, state)
     hold(p, "kernels", #state.kernels)
     hold(p, "lines", lines)
     hold(p, "bytes", bytes)
-    local groups = {}
-    for _, entry in ipairs(state.keys) do
-        groups[entry.group] = (groups[entry.group] or 0) + 1
-    end
-    for group, n in pairs(groups) do
-        hold(p, "keys_per_group", n, " (" .. group .. ")")
-    end
     return lines, bytes
 end
 

@@ -1,7 +1,8 @@
 -- command/certify.lua: kiln certify FILE...: evidence becomes certificates.
 -- A kernel that passed over its domain is certified by the hash it had; a key
--- takes the fastest config whose kernel passed, unless the standing one is
--- within noise of it. Certificates of what the evidence does not name stay.
+-- takes the fastest config whose kernel passed, unless the standing one, or
+-- where none stands its group's favourite, is within noise of it.
+-- Certificates of what the evidence does not name stay.
 
 local certs = require "certs"
 local evidence = require "evidence"
@@ -10,6 +11,7 @@ local project = require "project"
 
 -- Two medians closer than this, or than their own spread, are one.
 local NOISE = 0.03
+local NOISE_MOST = 0.2
 
 local function knowledge(p)
     local by_symbol, groups, isas = {}, {}, {}
@@ -54,11 +56,11 @@ local function add_kernels(records, seen)
 end
 
 -- Lines of configs whose kernels stand certified, fastest first.
-local function survivors(records, known, lines)
+local function survivors(standing, known, lines)
     local out = {}
     for _, line in pairs(lines) do
         local k = known.config(known.entry(line.key), line.config)
-        local row = records.kernels[line.isa .. "\t" .. k.symbol]
+        local row = standing(line.isa .. "\t" .. k.symbol)
         if line.status == "pass" and row and row.hash == known.hash(k) then
             out[#out + 1] = line
         end
@@ -69,23 +71,62 @@ local function survivors(records, known, lines)
     return out
 end
 
-local function choose(list, standing)
+-- Each group's config that is fastest on the whole, by the mean logarithm of
+-- its times over the group's keys: {[isa \t group] = config text}.
+local function favourites(known, lists)
+    local sums, out = {}, {}
+    for id, list in pairs(lists) do
+        local isa, key = id:match("^(.-)\t(.*)$")
+        local group = isa .. "\t" .. known.entry(key).group
+        sums[group] = sums[group] or {}
+        for _, line in ipairs(list) do
+            local sum = sums[group][line.config] or {0.0, 0}
+            sums[group][line.config] = {sum[1] + math.log(line.us),
+                sum[2] + 1}
+        end
+    end
+    for group, configs in pairs(sums) do
+        local best
+        for config, sum in pairs(configs) do
+            local mean = sum[1] / sum[2]
+            if not best or mean < best then
+                best, out[group] = mean, config
+            end
+        end
+    end
+    return out
+end
+
+-- The fastest of list, unless `preferred` is within noise of it.
+local function choose(list, preferred)
     local best = list[1]
     for _, line in ipairs(list) do
         local noise = math.max(NOISE, line.spread, best.spread)
-        if standing and line.config == standing.config
-            and line.us <= best.us * (1 + math.min(noise, 0.2)) then
+        if line.config == preferred
+            and line.us <= best.us * (1 + math.min(noise, NOISE_MOST)) then
             return line
         end
     end
     return best
 end
 
-local function add_keys(records, known, seen)
-    local without = 0
+local function add_keys(records, known, seen, earlier)
+    local without, lists = 0, {}
+    -- A kernel's certificate: this folder's; an earlier one's where the
+    -- evidence does not name the kernel.
+    local function standing(id)
+        return records.kernels[id]
+            or not seen.kernels[id] and earlier.kernels[id]
+    end
     for id, lines in pairs(seen.keys) do
-        local list = survivors(records, known, lines)
-        local chosen = #list > 0 and choose(list, records.keys[id])
+        lists[id] = survivors(standing, known, lines)
+    end
+    local favourite = favourites(known, lists)
+    for id, list in pairs(lists) do
+        local isa, key = id:match("^(.-)\t(.*)$")
+        local preferred = records.keys[id] and records.keys[id].config
+            or favourite[isa .. "\t" .. known.entry(key).group]
+        local chosen = #list > 0 and choose(list, preferred)
         if chosen then
             local other = list[1] ~= chosen and list[1] or list[2]
             records.keys[id] = {
@@ -149,13 +190,15 @@ return function(options)
         return {status = 1, text = "", trees = {}}
     end
     local records = certs.load({p.roots[#p.roots]}, p.tier)
+    local earlier = certs.load({table.unpack(p.roots, 1, #p.roots - 1)},
+        p.tier)
     local known = knowledge(p)
     local seen = evidence.load(options.args, known)
     if host.errors() > 0 then
         return {status = 1, text = "", trees = {}}
     end
     local failed = add_kernels(records, seen)
-    local without = add_keys(records, known, seen)
+    local without = add_keys(records, known, seen, earlier)
     drop_unknown(p, records, known)
     return {
         status = (failed > 0 or without > 0) and 3 or 0,

@@ -4,6 +4,8 @@
 --   kiln explain softmax x=f16[4096,32768] dim=-1
 
 local callm = require "call"
+local diag = require "diag"
+local edit = require "edit"
 local lattice = require "lattice"
 local project = require "project"
 
@@ -13,11 +15,11 @@ local function add(out, ...)
     out[#out + 1] = string.format(...)
 end
 
-local function explain_served(out, p, isa, served)
+local function explain_served(out, isa, served)
     local k, row = served.kernel, served.row
     add(out, "  %s: certified", isa)
     add(out, "    kernel    %s", k.symbol)
-    add(out, "    file      %s/cpu/%s", p.options.out, k.file)
+    add(out, "    file      out/cpu/%s", k.file)
     add(out, "    config    %s, %.4g us on %s", k.config_text, row.us,
         row.device)
     if row.runner_up ~= "-" then
@@ -35,7 +37,7 @@ local function explain_entry(out, p, entry)
     for _, isa in ipairs(p.isas) do
         local served = entry.served[isa]
         if served then
-            explain_served(out, p, isa, served)
+            explain_served(out, isa, served)
         else
             all = false
             add(out, "  %s: %s; to certify: make certify TIER=%s OPS=%s",
@@ -57,33 +59,114 @@ local function common(a, b)
     return n
 end
 
-local function explain_miss(out, p, state, key)
+-- How far apart the sizes of two keys of one group are: factors of two.
+local function distance(a, b)
+    local sum, sizes = 0.0, b:gmatch("=>?(%d+)")
+    for size in a:gmatch("=>?(%d+)") do
+        local other = sizes() or size
+        sum = sum + math.abs(math.log(tonumber(size) + 1.0, 2)
+            - math.log(tonumber(other) + 1.0, 2))
+    end
+    return sum
+end
+
+-- A key's text before its sizes: n of them.
+local function group_of(key, n)
+    return (key:gsub((" %S+"):rep(n) .. "$", ""))
+end
+
+local function nearest(p, state, key, op)
     local list = {}
-    local op = key:match("^[%w_]+") or ""
+    local group = group_of(key, #p.model.axes[op])
     for _, entry in ipairs(state.keys) do
-        list[#list + 1] = {key = entry.key, score = common(entry.key, key)}
+        local near = entry.group == group
+        list[#list + 1] = {
+            key = entry.key, group = near and math.huge
+                or common(entry.key, key),
+            distance = near and distance(entry.key, key) or 0,
+        }
     end
     table.sort(list, function(a, b)
-        return a.score > b.score or a.score == b.score and a.key < b.key
+        if a.group ~= b.group then
+            return a.group > b.group
+        elseif a.distance ~= b.distance then
+            return a.distance < b.distance
+        end
+        return a.key < b.key
     end)
+    return list
+end
+
+local function explain_miss(out, p, state, key)
+    local op = key:match("^[^/]*")
+    local list = nearest(p, state, key, op)
     add(out, "key %s is not declared; nearest:", key)
     for i = 1, math.min(NEAREST, #list) do
         add(out, "  %s", list[i].key)
     end
-    local spec = p.model.op[op] and p.model.op[op].spec or "spec/op"
     add(out, "to declare it: %s (lattice, key), spec/buckets.yaml or "
-        .. "spec/census; then: make certify TIER=%s OPS=%s", spec, p.tier,
-        op)
+        .. "spec/census; then: make certify TIER=%s OPS=%s",
+        p.model.op[op].spec, p.tier, op)
+    return false
 end
 
-local function explain_key(out, p, state, key)
+local function find_key(out, p, state, key)
     for _, entry in ipairs(state.keys) do
         if entry.key == key then
             return explain_entry(out, p, entry)
         end
     end
-    explain_miss(out, p, state, key)
-    return false
+    return explain_miss(out, p, state, key)
+end
+
+local function unknown(key, what, name, list)
+    local near = edit.near(name, list)
+    host.error(key, 0, 0, ("no %s %s%s; there are: %s"):format(what,
+        diag.show(name), near and (", did you mean %s?"):format(near) or "",
+        diag.names(list)))
+end
+
+-- Ops of the model that have kernels, by name.
+local function ops_with_keys(p)
+    local out = {}
+    for _, op in ipairs(p.model.ops) do
+        if #p.model.axes[op.name] > 0 then
+            out[#out + 1] = op.name
+        end
+    end
+    return out
+end
+
+-- Whether key is OP/VARIANT and, last, a size an axis; false after reporting.
+local function check_key(p, key)
+    local op, variant, rest = key:match("^([^/]*)/(%S*)(.*)$")
+    local axes = p.model.axes[op] or {}
+    if #axes == 0 then
+        unknown(key, "op with keys is", op, ops_with_keys(p))
+        return false
+    end
+    local variants, pattern = {}, ""
+    for _, route in ipairs(p.model.op[op].routes) do
+        variants[#variants + 1] = route.variant
+    end
+    for _, axis in ipairs(axes) do
+        pattern = ("%s %s=%%d+"):format(pattern, axis.name)
+    end
+    if not ("," .. table.concat(variants, ",") .. ","):find(
+        "," .. variant .. ",", 1, true) then
+        unknown(key, "variant of " .. op .. " is", variant, variants)
+        return false
+    elseif not rest:find(pattern .. "$") then
+        host.error(key, 0, 0, "a key of " .. op .. " ends in"
+            .. pattern:gsub("%%d%+", "..."):gsub("%%", ""))
+        return false
+    end
+    return true
+end
+
+local function explain_key(out, p, state, text)
+    local key = text:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")
+    return not check_key(p, key) or find_key(out, p, state, key)
 end
 
 local function explain_routes(out, launches)
@@ -117,13 +200,13 @@ local function explain_call(out, p, state, text)
     add(out, "call %s", callm.text(call, p.model))
     local launches, message = p.handle:plan(call)
     if not launches then
-        host.error("", 0, 0, message)
+        host.error(text, 0, 0, message)
         return true
     end
     explain_routes(out, launches)
     local all = true
     for _, launch in ipairs(launches) do
-        all = explain_key(out, p, state, key_of(p, launch)) and all
+        all = find_key(out, p, state, key_of(p, launch)) and all
     end
     return all
 end
@@ -136,7 +219,8 @@ return function(options)
     end
     local state = project.resolve(p)
     local out = {}
-    local explain = text:find("/", 1, true) and explain_key or explain_call
+    local is_key = text:match("^%s*(%S*)"):find("/", 1, true)
+    local explain = is_key and explain_key or explain_call
     local all = explain(out, p, state, text)
     if host.errors() > 0 then
         return {status = 1, text = "", trees = {}}

@@ -16,9 +16,10 @@ return function(options)
     local text = ("kiln gen: %s: %d certified keys (%d stale), %d kernels, "
         .. "%d lines, %d bytes\n"):format(options.out, served, stale,
         #state.kernels, lines, bytes)
+    local wrong = host.errors() > 0
     return {
-        status = host.errors() > 0 and 1 or 0,
-        text = options.check and "" or text,
+        status = wrong and 1 or 0,
+        text = (options.check or wrong) and "" or text,
         trees = {tree.change(options.out, files)},
     }
 end

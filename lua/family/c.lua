@@ -76,14 +76,14 @@ local FIELD = {
     ROW_SIZE = function() return "int64_t row_size;" end,
     RANK = function() return "int64_t rank;" end,
     SIZE = function() return "int64_t size[KILN_ROW_RANK];" end,
-    DATA = function(slot, t, dtype)
+    DATA = function(_, t, dtype)
         return string.format("%s%s *%s_data;", t.role == "in" and "const "
                              or "", STORAGE[dtype], t.name)
     end,
-    STRIDE = function(slot, t)
+    STRIDE = function(_, t)
         return "int64_t " .. t.name .. "_stride[KILN_ROW_RANK];"
     end,
-    ROW_STRIDE = function(slot, t)
+    ROW_STRIDE = function(_, t)
         return "int64_t " .. t.name .. "_row_stride;"
     end,
     FLOAT = function(slot) return "double attr_" .. slot.expr .. ";" end,
@@ -109,13 +109,15 @@ function M.config_text(k)
     return table.concat(out, " ")
 end
 
--- The config as the constants block of a function: aligned enumerators.
-function M.constants(k)
-    local widest, lines = 0, {}
-    for _, field in ipairs(k.config) do
+-- The config as the constants block of a function: aligned enumerators. more:
+-- {{name=, value=}} that are not the config's, or nil.
+function M.constants(k, more)
+    local widest, lines, fields = 0, {}, {table.unpack(k.config)}
+    for _, field in ipairs(more or {}) do fields[#fields + 1] = field end
+    for _, field in ipairs(fields) do
         widest = math.max(widest, #field.name)
     end
-    for i, field in ipairs(k.config) do
+    for i, field in ipairs(fields) do
         lines[i] = string.format("%-" .. widest .. "s = %d,",
                                  field.name:upper(), field.value)
     end

@@ -171,7 +171,8 @@ function Emitter.new(options, nodes)
         names = options.names, bools = options.bools or {},
         baked = options.baked or {}, dynamic = options.dynamic or {},
         nodes = nodes, scope = {}, lines = {}, constants = {},
-        constant_of = {}, n_coefs = 1, functions = {}, ops = 0, taken = {},
+        constant_of = {}, n_coefs = 1, functions = {}, used = {},
+        ops = 0, taken = {},
     }, Emitter)
     for _, names in ipairs {self.names, self.dynamic} do
         for _, c in pairs(names) do self.taken[c] = true end

@@ -36,10 +36,12 @@ function M.name(out, node)
     elseif bound then
         return bound
     elseif out.names[name] then
+        out.used[name] = true
         return out:variable(name, out.names[name])
     elseif out.baked[name] ~= nil then
         return out:known(out.baked[name], name)
     elseif out.dynamic[name] then
+        out.used[name] = true
         return out:variable(name, out.dynamic[name])
     end
     fail_unknown(out, node)

@@ -117,8 +117,16 @@ local function cell_row(axes, cell, index_of)
     }
 end
 
+-- Part of a C name for a group of the op, each once: seen has those before.
+local function group_name(text, seen)
+    local name = text:gsub("^[%w_]+/", ""):gsub("=%-", "=m")
+        :gsub("[^%w]+", "_")
+    seen[name] = (seen[name] or 0) + 1
+    return seen[name] == 1 and name or name .. "__" .. seen[name]
+end
+
 local function group_rows(axes, list, index_of)
-    local rows = {}
+    local rows, seen = {}, {}
     for i, group in ipairs(list) do
         local cells, configs = {}, {}
         for j, cell in ipairs(group.cells) do
@@ -128,8 +136,7 @@ local function group_rows(axes, list, index_of)
             configs[j] = index_of[k.symbol]
         end
         rows[i] = {
-            name = group.entry.group:gsub("^[%w_]+/", "")
-                :gsub("[^%w]+", "_"),
+            name = group_name(group.entry.group, seen),
             text = group.entry.group, packed = group.entry.packed,
             cells = cells, configs = configs,
         }

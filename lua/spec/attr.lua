@@ -8,8 +8,15 @@ local schema = require "schema"
 
 local M = {}
 
+-- What a key holds of a baked attribute. ORDER: kiln_group_pack in key.h.
+local BAKED_INT = {kind = "int", min = -128, max = 127}
+local BAKED_CHOICES = 16
+
 -- Reads a node as a value of the attribute's type.
 function M.value(attr, node, label)
+    if attr.type == "int" and attr.baked then
+        return read.value(node, BAKED_INT, label)
+    end
     if attr.type ~= "string" then return read.value(node, attr.type, label) end
     local spec = {kind = "enum", names = attr.choices or {}}
     return read.value(node, spec, label)
@@ -41,6 +48,10 @@ local function check_type(attr, value)
     elseif attr.type and attr.type ~= "string" and place then
         diag.at(place, "choices belong to type string, and %s is of type %s",
                 attr.name, attr.type)
+    end
+    if attr.choices and attr.baked and #attr.choices > BAKED_CHOICES then
+        diag.at(place, "a baked attribute has at most %d choices, not %d",
+                BAKED_CHOICES, #attr.choices)
     end
     if attr.type == "float" and attr.baked then
         diag.at(value.at.baked, "a float cannot be baked: its values cannot "

@@ -97,6 +97,7 @@ local function read_lattice(value, op)
             diag.at(entry.node, "the shape of output %s follows from the "
                     .. "inputs", t.name)
         end
+        names.check_rank(entry.value)
         lattice.shape[#lattice.shape + 1] = {
             tensor = entry.name, exprs = entry.value, node = entry.node,
         }
@@ -141,7 +142,22 @@ local function read_limits(map, op, sure)
     return limits
 end
 
+-- What a formula cannot say: an input that is absent, or written.
+local function check_formula_tensors(op)
+    for _, t in ipairs(op.tensors) do
+        if t.optional then
+            diag.at(t.node, "tensor %s: an elementwise op has no optional "
+                    .. "tensors", t.name)
+        elseif t.role == "inout" then
+            diag.at(t.node, "tensor %s: an elementwise op has no inout "
+                    .. "tensors: name it once as in and once as out, and "
+                    .. "give the call the same memory", t.name)
+        end
+    end
+end
+
 local function check_elementwise(op, value)
+    check_formula_tensors(op)
     for _, field in ipairs {"routes", "key", "lattice"} do
         if value.at[field] then
             diag.at(value.at[field], "an elementwise op has no %s: its "
@@ -212,6 +228,7 @@ function M.build(node, entry, options)
     local value = read.value(node, schema.op, "op")
     if not value then return nil end
     if options.order then read.check_order(node, schema.op) end
+    if value.op then names.check_op(value.op, value.at.op) end
     local scope = names.scope()
     local op = {
         name = value.op, family = value.family, doc = value.doc,

@@ -159,12 +159,14 @@ function M.buckets(node, file)
     return ladders
 end
 
--- The bounds of a file as {name=bound}.
+-- The bounds of a file as {name={value=, node=}}.
 function M.budget(node)
     local value = read.value(node, schema.budget, "budget")
-    local bounds = {}
+    local given, bounds = value and value.budget or {}, {}
     for _, field in ipairs(schema.budget.fields[1][2].fields) do
-        bounds[field[1]] = value and value.budget and value.budget[field[1]]
+        local name = field[1]
+        bounds[name] = given[name] and {value = given[name],
+                                        node = given.at[name]}
     end
     return bounds
 end

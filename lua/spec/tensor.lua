@@ -97,10 +97,7 @@ local function shape_of(t, name, node, earlier, all)
 end
 
 local function shape_list(list)
-    if #list > schema.most.rank then
-        diag.at(list.at[schema.most.rank + 1],
-                "a tensor has at most %d dims", schema.most.rank)
-    end
+    names.check_rank(list)
     return {exprs = list}
 end
 
@@ -151,6 +148,19 @@ local function read_tensor(entry, family, earlier, all)
     return t
 end
 
+-- x_row_stride is x's stride along a row in a kernel's arguments.
+local function check_row_names(tensors)
+    local known = {}
+    for _, t in ipairs(tensors) do known[t.name] = true end
+    for _, t in ipairs(tensors) do
+        local other = t.name:match("^(.*)_row$")
+        if known[other] then
+            diag.at(t.node, "%s would be read as a row of %s; name it "
+                    .. "otherwise", t.name, other)
+        end
+    end
+end
+
 -- map: the value of `tensors:`; scope gets the names.
 function M.read(map, family, scope)
     local all, tensors = {}, {}
@@ -163,6 +173,7 @@ function M.read(map, family, scope)
             if t.role ~= "in" then outputs = outputs + 1 end
         end
     end
+    check_row_names(tensors)
     names.check_count(map, schema.most.tensors, "tensors")
     if outputs == 0 then
         diag.at(map.node, "no tensor has role: out or role: inout")

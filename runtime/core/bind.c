@@ -12,15 +12,19 @@ static kiln_status fail_tensor(const kiln_call *call, int t, kiln_error *err,
                      call->op->name, call->op->tensors[t].name, what);
 }
 
+/* Room for 8 sizes of 19 digits. */
+#define SHAPE_TEXT 176
+
 /* "[2, 3]" */
-static const char *shape_text(const kiln_view *view, char *text, size_t cap)
+static const char *shape_text(const int64_t *size, int ndim, char *text,
+                              size_t cap)
 {
     size_t used = 1;
 
     (void)snprintf(text, cap, "[");
-    for (int d = 0; d < view->ndim && used < cap; d++) {
+    for (int d = 0; d < ndim && used < cap; d++) {
         used += (size_t)snprintf(text + used, cap - used, "%s%lld",
-                                 d > 0 ? ", " : "", (long long)view->size[d]);
+                                 d > 0 ? ", " : "", (long long)size[d]);
     }
     if (used < cap) {
         (void)snprintf(text + used, cap - used, "]");
@@ -162,8 +166,7 @@ static kiln_status bind_string(const kiln_op *op, const kiln_op_attr *attr,
                                const char *text, kiln_value *value,
                                kiln_error *err)
 {
-    value->kind = KILN_V_INT;
-    value->i = find_choice(attr, text);
+    *value = (kiln_value){KILN_V_INT, find_choice(attr, text), 0};
     if (value->i >= 0) {
         return KILN_OK;
     }
@@ -185,18 +188,21 @@ static kiln_status bind_attr(const kiln_op *op, const kiln_op_attr *attr,
     case KILN_TYPE_BOOL:
         if (given->kind ==
             (attr->type == KILN_TYPE_INT ? KILN_ATTR_INT : KILN_ATTR_BOOL)) {
-            value->kind =
-                attr->type == KILN_TYPE_INT ? KILN_V_INT : KILN_V_BOOL;
-            value->i = attr->type == KILN_TYPE_INT ? given->value.i
-                                                   : given->value.i != 0;
+            bool is_int = attr->type == KILN_TYPE_INT;
+
+            *value =
+                (kiln_value){is_int ? KILN_V_INT : KILN_V_BOOL,
+                             is_int ? given->value.i : given->value.i != 0, 0};
             return KILN_OK;
         }
         break;
     case KILN_TYPE_FLOAT:
         if (given->kind == KILN_ATTR_FLOAT || given->kind == KILN_ATTR_INT) {
-            value->kind = KILN_V_FLOAT;
-            value->f = given->kind == KILN_ATTR_FLOAT ? given->value.f
-                                                      : (double)given->value.i;
+            bool is_int = given->kind == KILN_ATTR_INT;
+
+            *value =
+                (kiln_value){KILN_V_FLOAT, 0,
+                             is_int ? (double)given->value.i : given->value.f};
             return KILN_OK;
         }
         break;
@@ -360,24 +366,45 @@ static kiln_status fail_dtype(const kiln_call *call, int t, bool scalar,
     return err->status;
 }
 
-static bool same_shape(const kiln_view *a, const int64_t *size, int ndim)
+/* The rank that tensor t came with. */
+static int given_rank(const kiln_call *call, int t)
 {
-    return a->ndim == ndim &&
-           memcmp(a->size, size, (size_t)ndim * sizeof *size) == 0;
+    return call->scalars >> t & 1 ? 0 : call->tensors[t].ndim;
 }
 
-static kiln_status fail_shape(const kiln_call *call, int t, const int64_t *size,
-                              int ndim, kiln_error *err)
+/* Holds tensor t against a shape of `rank` dims. */
+static kiln_status match_shape(const kiln_call *call, int t,
+                               const int64_t *size, int rank, kiln_error *err)
 {
-    kiln_view want = {.ndim = (uint8_t)ndim};
-    char got_text[160], want_text[160];
+    static const int64_t one[] = {1};
+    const kiln_view *view = &call->tensors[t];
+    char got[SHAPE_TEXT], wanted[SHAPE_TEXT];
 
-    memcpy(want.size, size, (size_t)ndim * sizeof *size);
-    return kiln_fail(err, KILN_INVALID_ARGUMENT,
-                     "op %s: tensor %s: shape %s, expected %s", call->op->name,
-                     call->op->tensors[t].name,
-                     shape_text(&call->tensors[t], got_text, sizeof got_text),
-                     shape_text(&want, want_text, sizeof want_text));
+    if (rank == 0 && call->inner) {
+        size = one;
+        rank = 1;
+    }
+    if (given_rank(call, t) == rank &&
+        memcmp(view->size, size, (size_t)rank * sizeof *size) == 0) {
+        return KILN_OK;
+    }
+    return kiln_fail(
+        err, KILN_INVALID_ARGUMENT, "op %s: tensor %s: shape %s, expected %s",
+        call->op->name, call->op->tensors[t].name,
+        shape_text(view->size, given_rank(call, t), got, sizeof got),
+        shape_text(size, rank, wanted, sizeof wanted));
+}
+
+/* Rank 0 when all that is broadcast has it. */
+static int broadcast_rank(const kiln_call *call, int ndim)
+{
+    for (int t = 0; t < call->op->n_tensors; t++) {
+        if (call->op->tensors[t].role != KILN_OUT &&
+            call->tensors[t].dtype != KILN_NONE && given_rank(call, t) > 0) {
+            return ndim;
+        }
+    }
+    return 0;
 }
 
 static kiln_status check_shape(const kiln_call *call, int t, kiln_error *err)
@@ -388,13 +415,10 @@ static kiln_status check_shape(const kiln_call *call, int t, kiln_error *err)
     int ndim;
 
     if (spec->shape_rule == KILN_SHAPE_LIKE) {
-        const kiln_view *like = &call->tensors[spec->shape_like];
-        uint32_t scalars = call->scalars;
+        int like = spec->shape_like;
 
-        if (!same_shape(&call->tensors[t], like->size, like->ndim) ||
-            (scalars >> t & 1) != (scalars >> spec->shape_like & 1)) {
-            return fail_shape(call, t, like->size, like->ndim, err);
-        }
+        return match_shape(call, t, call->tensors[like].size,
+                           given_rank(call, like), err);
     }
     if (spec->shape_rule == KILN_SHAPE_BROADCAST) {
         if (!kiln_space_broadcast(call->op, call->tensors, size, &ndim, why,
@@ -402,9 +426,7 @@ static kiln_status check_shape(const kiln_call *call, int t, kiln_error *err)
             return kiln_fail(err, KILN_INVALID_ARGUMENT, "op %s: %s",
                              call->op->name, why);
         }
-        if (!same_shape(&call->tensors[t], size, ndim)) {
-            return fail_shape(call, t, size, ndim, err);
-        }
+        return match_shape(call, t, size, broadcast_rank(call, ndim), err);
     }
     return KILN_OK;
 }
@@ -443,6 +465,7 @@ kiln_status kiln_bind_check_shapes(const kiln_call *call,
     for (int t = 0; t < call->op->n_tensors; t++) {
         const kiln_op_tensor *spec = &call->op->tensors[t];
         int64_t size[KILN_MAX_RANK];
+        kiln_status status;
         char why[200];
 
         if (spec->shape_rule != KILN_SHAPE_EXPRS ||
@@ -457,8 +480,9 @@ kiln_status kiln_bind_check_shapes(const kiln_call *call,
                                  spec->name, spec->shape[d].text, why);
             }
         }
-        if (!same_shape(&call->tensors[t], size, spec->n_shape)) {
-            return fail_shape(call, t, size, spec->n_shape, err);
+        status = match_shape(call, t, size, spec->n_shape, err);
+        if (status != KILN_OK) {
+            return status;
         }
     }
     return KILN_OK;

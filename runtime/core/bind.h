@@ -12,6 +12,7 @@
 typedef struct kiln_call {
     const kiln_op *op;
     uint32_t scalars; /* bit t: tensor t came with rank 0 */
+    bool inner;       /* of a step: there rank 0 and [1] are the same */
     int n_tensors;    /* op's, then temporaries of the chosen route */
     kiln_view tensors[KILN_MAX_TENSORS + KILN_MAX_TEMPORARIES];
     kiln_value attrs[KILN_MAX_ATTRS];

@@ -17,14 +17,14 @@ static bool grow(kiln_build *build, void **array, int32_t n, int32_t *room,
     int32_t wanted = *room == 0 ? 2 : *room * 4;
     void *bigger;
 
-    if (n < *room) {
-        return true;
-    }
     if (n >= limit) {
         kiln_fail(build->err, KILN_INVALID_ARGUMENT,
                   "op %s: the plan needs more than %d %s",
                   build->program->op->name, (int)limit, what);
         return false;
+    }
+    if (n < *room) {
+        return true;
     }
     bigger = kiln_arena_alloc(&build->program->arena, (size_t)wanted * size);
     if (bigger == NULL) {
@@ -62,7 +62,7 @@ kiln_decision *kiln_build_decision(kiln_build *build)
     void *array = p->decisions;
 
     if (!grow(build, &array, p->n_decisions, &build->decision_room,
-              sizeof *p->decisions, KILN_MAX_NODES, "decisions")) {
+              sizeof *p->decisions, 2 * KILN_MAX_NODES, "decisions")) {
         return NULL;
     }
     p->decisions = array;
@@ -87,6 +87,17 @@ kiln_buffer *kiln_build_buffer(kiln_build *build)
     buffer->first = -1;
     buffer->last = -1;
     return buffer;
+}
+
+bool kiln_build_count(kiln_build *build, int64_t *total, int64_t more)
+{
+    if (__builtin_add_overflow(*total, more, total)) {
+        kiln_fail(build->err, KILN_INVALID_ARGUMENT,
+                  "op %s: the plan's bytes or operations overflow int64",
+                  build->program->op->name);
+        return false;
+    }
+    return true;
 }
 
 kiln_scope kiln_build_scope(const kiln_build *build, const kiln_call *call)

@@ -7,6 +7,8 @@
 #include "bind.h"
 #include "plan.h"
 
+#define KILN_MAX_ROUNDS 65536 /* of all loops of a plan together */
+
 typedef struct kiln_build {
     const kiln_request *request;
     kiln_program *program;
@@ -15,6 +17,7 @@ typedef struct kiln_build {
     int32_t decision_room;
     int32_t buffer_room;
     int32_t depth;
+    int32_t rounds;
     kiln_value loops[KILN_MAX_LOOPS];
 } kiln_build;
 
@@ -39,6 +42,9 @@ kiln_status kiln_build_steps(kiln_build *build, kiln_call *call,
 /* Whether a condition holds; an absent one does. */
 kiln_status kiln_build_holds(kiln_build *build, const kiln_call *call,
                              const kiln_expr *when, bool *holds);
+
+/* Adds to one of the program's totals; false, err set, past int64. */
+bool kiln_build_count(kiln_build *build, int64_t *total, int64_t more);
 
 /* What call's expressions can name. */
 kiln_scope kiln_build_scope(const kiln_build *build, const kiln_call *call);

@@ -126,8 +126,8 @@ bool kiln_expr_run(const kiln_expr *expr, const kiln_scope *scope,
 /* The same, for a value that must be an int (or bool, float). */
 bool kiln_expr_int(const kiln_expr *expr, const kiln_scope *scope,
                    int64_t *value, char *why, size_t cap);
-bool kiln_expr_bool(const kiln_expr *expr, const kiln_scope *scope,
-                    bool *value, char *why, size_t cap);
+bool kiln_expr_bool(const kiln_expr *expr, const kiln_scope *scope, bool *value,
+                    char *why, size_t cap);
 bool kiln_expr_float(const kiln_expr *expr, const kiln_scope *scope,
                      double *value, char *why, size_t cap);
 

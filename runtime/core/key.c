@@ -9,6 +9,7 @@
 #define DTYPE_BITS 4
 #define KEYED_MAX 6
 #define BAKED_BITS 20
+#define CLASS_BITS 2
 #define LAYOUT_BITS 2
 #define ALIGN_BITS 3
 
@@ -32,19 +33,17 @@ static bool pack_baked(const kiln_key *key, uint64_t *packed)
 
     for (int a = 0; a < op->n_attrs; a++) {
         int width = baked_width(&op->attrs[a]);
+        int64_t least = op->attrs[a].type == KILN_TYPE_INT ? -128 : 0;
         int64_t value = key->baked[a];
 
         if (!op->attrs[a].baked) {
             continue;
         }
-        if (op->attrs[a].type == KILN_TYPE_INT) {
-            value += 128;
-        }
-        if (value < 0 || value >= (int64_t)1 << width ||
+        if (value < least || value >= least + ((int64_t)1 << width) ||
             (used += width) > BAKED_BITS) {
             return false;
         }
-        bits = bits << width | (uint64_t)value;
+        bits = bits << width | (uint64_t)(value - least);
     }
     *packed = *packed << BAKED_BITS | bits;
     return true;
@@ -69,6 +68,7 @@ bool kiln_group_pack(const kiln_key *key, uint64_t *packed)
     if (!pack_baked(key, packed)) {
         return false;
     }
+    *packed = *packed << CLASS_BITS | key->classes;
     *packed = *packed << LAYOUT_BITS | key->layout;
     *packed <<= ALIGN_BITS + 1;
     if (key->classes & KILN_CLASS_ALIGN) {
@@ -85,6 +85,9 @@ int kiln_ladder_bucket(const kiln_ladder *ladder, int64_t v)
     int low = 0;
     int high = ladder->n_edges;
 
+    if (v < 1) {
+        return -1;
+    }
     while (low < high) {
         int middle = (low + high) / 2;
 
@@ -225,7 +228,8 @@ void kiln_key_text(const kiln_tables *tables, const kiln_key *key,
         int64_t low, high;
 
         if (positions[i] < 0) {
-            (void)snprintf(number, sizeof number, " %.40s=>%lld", axis->name,
+            (void)snprintf(number, sizeof number, " %.40s=%s%lld", axis->name,
+                           key->size[i] > 0 ? ">" : "",
                            (long long)key->size[i]);
         } else {
             kiln_ladder_range(&tables->ladders[axis->ladder], positions[i],

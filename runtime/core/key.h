@@ -21,14 +21,17 @@ typedef struct kiln_key {
     uint64_t group; /* kiln_group_pack of the fields above but size */
 } kiln_key;
 
-/* Room for any key's text. */
-#define KILN_KEY_TEXT 256
+/* Room for any key's text: names and choices have 40 bytes at most. */
+#define KILN_KEY_TEXT 1024
 
-/* All of a key but its sizes in 64 bits. false when a baked value does not
- * fit (bool: 1 bit, string: 4, int: 8 signed; 20 bits in all). */
+/* All of a key but its sizes in 64 bits, 4 bits a part where one can: keys of
+ * one op pack alike only when they are equal. false when a baked value does
+ * not fit (bool: 1 bit, string: 4, int: 8 signed; 20 bits in all), with more
+ * than 16 routes or 6 keyed tensors. */
 bool kiln_group_pack(const kiln_key *key, uint64_t *packed);
 
-/* The bucket of v: index on the lattice, or -1 beyond its largest edge. */
+/* The bucket of v: index on the lattice, or -1 below 1 and beyond its largest
+ * edge. */
 int kiln_ladder_bucket(const kiln_ladder *ladder, int64_t v);
 /* The census cell that holds v exactly, or -1. */
 int kiln_ladder_census(const kiln_ladder *ladder, int64_t v);
@@ -41,8 +44,9 @@ void kiln_group_text(const kiln_key *key, char *text, size_t cap);
 /* The whole text; positions[i] is axis i's position. */
 void kiln_key_text(const kiln_tables *tables, const kiln_key *key,
                    const int *positions, char *text, size_t cap);
-/* The lattice positions of a key's sizes; false when an axis is beyond its
- * ladder (then positions[i] is -1 there). */
+/* The lattice positions of a key's sizes; false when an axis is off its
+ * ladder (then positions[i] is -1 there, and the key's text has "N=>70000",
+ * or "N=0" for a size below 1). */
 bool kiln_key_positions(const kiln_tables *tables, const kiln_key *key,
                         int *positions);
 uint64_t kiln_cell_pack(const int *positions, int n);

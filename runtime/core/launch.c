@@ -48,6 +48,24 @@ static void find_bases(const kiln_build *build, const kiln_call *call,
     }
 }
 
+/* Pointers that come later must be as aligned as the key says. */
+static void hold_alignment(kiln_build *build, const kiln_call *call,
+                           const kiln_space *space)
+{
+    if ((build->request->arch->classes & KILN_CLASS_ALIGN) == 0) {
+        return;
+    }
+    for (int t = 0; t < call->op->n_tensors; t++) {
+        int32_t buffer = call->tensors[t].buffer;
+
+        if (call->tensors[t].dtype != KILN_NONE &&
+            buffer < build->program->n_operands &&
+            build->program->operands[buffer].align_log2 < space->align_log2) {
+            build->program->operands[buffer].align_log2 = space->align_log2;
+        }
+    }
+}
+
 static kiln_status make_key(kiln_build *build, const kiln_call *call, int route,
                             const kiln_space *space, kiln_key *key)
 {
@@ -75,7 +93,9 @@ static kiln_status make_key(kiln_build *build, const kiln_call *call, int route,
     }
     if (!kiln_group_pack(key, &key->group)) {
         return kiln_fail(build->err, KILN_INVALID_ARGUMENT,
-                         "op %s: a baked attribute's value has no key",
+                         "op %s: the call has no key: a baked int is outside "
+                         "-128 to 127, or the op has more choices, routes or "
+                         "keyed tensors than keys hold",
                          op->name);
     }
     return KILN_OK;
@@ -83,21 +103,29 @@ static kiln_status make_key(kiln_build *build, const kiln_call *call, int route,
 
 static kiln_status check_state(kiln_build *build, const kiln_node *node)
 {
+    const char *op = node->key->op->name;
     int state = node->cell->state;
+    int positions[KILN_MAX_AXES];
+    char text[KILN_KEY_TEXT];
 
+    if (state == 0) {
+        return KILN_OK;
+    }
+    kiln_cell_unpack(node->cell->packed, node->key->op->n_axes, positions);
+    kiln_key_text(build->request->tables, node->key, positions, text,
+                  sizeof text);
     if (state & KILN_CELL_STALE) {
         return kiln_fail(build->err, KILN_STALE,
-                         "op %s: the certificate of a key in\n  %s\nno "
-                         "longer fits its source (see STALE.tsv); to renew: "
-                         "make certify TIER=%s OPS=%s ONLY=stale",
-                         node->key->op->name, node->group->text,
-                         build->request->tier->tier, node->key->op->name);
+                         "op %s: the certificate of key\n  %s\nno longer "
+                         "fits its source (see STALE.tsv); to renew: make "
+                         "certify TIER=%s OPS=%s ONLY=stale",
+                         op, text, build->request->tier->tier, op);
     }
     if ((state & KILN_CELL_FORCED) && !build->request->accept_forced) {
         return kiln_fail(build->err, KILN_UNCERTIFIED,
-                         "op %s: %s has only forced evidence; options "
+                         "op %s: key\n  %s\nhas only forced evidence; options "
                          "accept_forced serves it",
-                         node->key->op->name, node->group->text);
+                         op, text);
     }
     return KILN_OK;
 }
@@ -135,15 +163,18 @@ static kiln_status choose_kernel(kiln_build *build, kiln_node *node)
     return KILN_OK;
 }
 
-static int slot_count(const kiln_recipe *recipe)
+/* 64-bit arguments of a recipe, and how many are tensors' pointers. */
+static int slot_count(const kiln_recipe *recipe, int *pointers)
 {
     int n = 0;
 
+    *pointers = 0;
     for (int i = 0; i < recipe->n_slots; i++) {
-        bool wide = recipe->slots[i].kind == KILN_SLOT_SIZE ||
-                    recipe->slots[i].kind == KILN_SLOT_STRIDE;
+        int kind = recipe->slots[i].kind;
+        bool wide = kind == KILN_SLOT_SIZE || kind == KILN_SLOT_STRIDE;
 
         n += wide ? KILN_MAX_RANK : 1;
+        *pointers += kind == KILN_SLOT_DATA;
     }
     return n;
 }
@@ -210,10 +241,11 @@ static kiln_status put_args(kiln_build *build, const kiln_call *call,
                             const kiln_scope *scope)
 {
     const kiln_recipe *recipe = node->kernel->recipe;
-    int n = slot_count(recipe);
+    int pointers;
+    int n = slot_count(recipe, &pointers);
     kiln_arena *arena = &build->program->arena;
     size_t bytes = (size_t)n * sizeof *node->args +
-                   (size_t)call->op->n_tensors * sizeof *node->patches;
+                   (size_t)pointers * sizeof *node->patches;
     int at = 0;
 
     if (n > KILN_MAX_SLOTS) {
@@ -263,21 +295,45 @@ static kiln_status bake(kiln_build *build, kiln_call *call, kiln_node *node,
     return put_args(build, call, node, space, &scope);
 }
 
-/* Bytes that elements occupy: a broadcast dim counts once. */
+/* Bytes that elements occupy: a broadcast dim counts once, and dims whose
+ * strides fold onto each other what they span at most. */
 static int64_t touched_bytes(const kiln_view *view)
 {
     int64_t n = kiln_dtype_size((kiln_dtype)view->dtype);
+    int64_t low, high;
 
+    if (!kiln_view_extent(view, &low, &high)) {
+        return 0; /* not so: every view's extent was checked */
+    }
     for (int d = 0; d < view->ndim; d++) {
-        n *= view->stride[d] == 0 ? 1 : view->size[d];
+        if (view->stride[d] != 0 &&
+            (__builtin_mul_overflow(n, view->size[d], &n) || n > high - low)) {
+            return high - low;
+        }
     }
     return n;
+}
+
+/* One tensor's traffic, and its buffer's lifetime. */
+static bool add_traffic(kiln_build *build, const kiln_view *view, int role)
+{
+    kiln_program *program = build->program;
+    kiln_buffer *buffer = &program->buffers[view->buffer];
+    int64_t bytes = touched_bytes(view);
+
+    if (buffer->first < 0) {
+        buffer->first = program->n_nodes - 1;
+    }
+    buffer->last = program->n_nodes - 1;
+    return (role == KILN_OUT ||
+            kiln_build_count(build, &program->bytes_read, bytes)) &&
+           (role == KILN_IN ||
+            kiln_build_count(build, &program->bytes_written, bytes));
 }
 
 static kiln_status add_cost(kiln_build *build, const kiln_call *call)
 {
     const kiln_op *op = call->op;
-    kiln_program *program = build->program;
     kiln_scope scope = kiln_build_scope(build, call);
     int64_t flops = 0;
     char why[160];
@@ -286,51 +342,56 @@ static kiln_status add_cost(kiln_build *build, const kiln_call *call)
         !kiln_expr_int(&op->flops, &scope, &flops, why, sizeof why)) {
         return fail_expr(build, call, &op->flops, why);
     }
-    program->flops += flops;
-    for (int t = 0; t < op->n_tensors; t++) {
-        const kiln_view *view = &call->tensors[t];
-        kiln_buffer *buffer = &program->buffers[view->buffer];
-
-        if (view->dtype == KILN_NONE) {
-            continue;
-        }
-        if (op->tensors[t].role != KILN_OUT) {
-            program->bytes_read += touched_bytes(view);
-        }
-        if (op->tensors[t].role != KILN_IN) {
-            program->bytes_written += touched_bytes(view);
-        }
-        if (buffer->first < 0) {
-            buffer->first = program->n_nodes - 1;
-        }
-        buffer->last = program->n_nodes - 1;
+    if (!kiln_build_count(build, &build->program->flops, flops)) {
+        return build->err->status;
     }
+    for (int t = 0; t < op->n_tensors; t++) {
+        if (call->tensors[t].dtype != KILN_NONE &&
+            !add_traffic(build, &call->tensors[t], op->tensors[t].role)) {
+            return build->err->status;
+        }
+    }
+    return KILN_OK;
+}
+
+/* The canonical space of a call. */
+static kiln_status make_space(kiln_build *build, const kiln_call *call,
+                              kiln_space *space)
+{
+    uintptr_t base[KILN_MAX_TENSORS];
+    char why[200];
+    int row_dim;
+    kiln_status status = find_row_dim(build, call, &row_dim);
+
+    if (status != KILN_OK) {
+        return status;
+    }
+    if (!kiln_space_fits(call->op, call->tensors, row_dim, why, sizeof why)) {
+        return kiln_fail(build->err, KILN_INVALID_ARGUMENT, "op %s: %s",
+                         call->op->name, why);
+    }
+    find_bases(build, call, base);
+    kiln_space_make(space, call->op, call->tensors, base, row_dim);
+    hold_alignment(build, call, space);
     return KILN_OK;
 }
 
 kiln_status kiln_launch(kiln_build *build, kiln_call *call, int route)
 {
-    uintptr_t base[KILN_MAX_TENSORS];
-    kiln_arena *arena = &build->program->arena;
-    kiln_key *key = kiln_arena_alloc(arena, sizeof *key);
-    kiln_node *node = kiln_build_node(build);
+    kiln_key *key = kiln_arena_alloc(&build->program->arena, sizeof *key);
+    kiln_node *node;
     kiln_space space;
     kiln_status status;
-    int row_dim;
 
-    if (node == NULL) {
-        return build->err->status;
-    }
     if (key == NULL) {
         return kiln_build_no_memory(build, sizeof *key);
     }
-    node->key = key;
-    find_bases(build, call, base);
-    if ((status = find_row_dim(build, call, &row_dim)) != KILN_OK) {
-        return status;
+    if ((node = kiln_build_node(build)) == NULL) {
+        return build->err->status;
     }
-    kiln_space_make(&space, call->op, call->tensors, base, row_dim);
-    if ((status = make_key(build, call, route, &space, key)) != KILN_OK ||
+    node->key = key;
+    if ((status = make_space(build, call, &space)) != KILN_OK ||
+        (status = make_key(build, call, route, &space, key)) != KILN_OK ||
         (status = add_cost(build, call)) != KILN_OK ||
         build->request->tier == NULL) {
         return status;

@@ -58,13 +58,14 @@ static bool place(kiln_buffer *buffers, const bool *placed, int n, int i,
     return true;
 }
 
+/* What no launch uses keeps offset 0 and takes no room. */
 static int largest_unplaced(const kiln_buffer *buffers, const bool *placed,
                             int n)
 {
     int best = -1;
 
     for (int i = 0; i < n; i++) {
-        if (!placed[i] && buffers[i].offset >= 0 &&
+        if (!placed[i] && buffers[i].offset >= 0 && buffers[i].first >= 0 &&
             (best < 0 || buffers[i].bytes > buffers[best].bytes)) {
             best = i;
         }

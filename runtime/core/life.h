@@ -17,10 +17,10 @@ typedef struct kiln_buffer {
     bool zeroed;
 } kiln_buffer;
 
-/* Gives every temporary (offset not -1 on entry) an offset, aligned, so that
- * two alive at once never share bytes; larger ones first, lowest place that
- * fits. *total: bytes of the workspace. false past int64 or
- * KILN_LIFE_MAX. */
+/* Gives every temporary (offset 0 on entry, -1 for others) an offset, aligned,
+ * so that two alive at once never share bytes; larger ones first, lowest place
+ * that fits. One without a launch stays at 0 and takes no room. *total: bytes
+ * of the workspace. false past int64 or KILN_LIFE_MAX. */
 bool kiln_life_assign(kiln_buffer *buffers, int n, int64_t *total);
 
 #endif /* KILN_CORE_LIFE_H */

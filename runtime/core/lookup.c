@@ -127,7 +127,8 @@ typedef struct candidate {
 #define NEAREST 3
 #define PART_WEIGHT 100000
 
-/* Parts of packed group keys, as kiln_group_pack lays them out. */
+/* Parts of packed group keys: 4 bits each, as kiln_group_pack lays them out.
+ */
 static int64_t group_distance(uint64_t a, uint64_t b)
 {
     uint64_t differ = a ^ b;
@@ -137,6 +138,19 @@ static int64_t group_distance(uint64_t a, uint64_t b)
         distance += (differ & 15) != 0;
     }
     return distance * PART_WEIGHT;
+}
+
+/* 16 a factor of two from a to b and in between by the straight line, rounded
+ * up; 0 < a < b. */
+static int64_t octaves(int64_t a, int64_t b)
+{
+    int64_t distance = 0;
+
+    while (a <= b / 2) {
+        distance += 16;
+        a *= 2;
+    }
+    return distance + (b - a) / (a / 16 + 1) + 1;
 }
 
 static int64_t cell_distance(const kiln_tables *tables, const kiln_key *key,
@@ -151,18 +165,11 @@ static int64_t cell_distance(const kiln_tables *tables, const kiln_key *key,
 
         kiln_ladder_range(&tables->ladders[key->op->axes[i].ladder],
                           positions[i], &low, &high);
-        if (v > low && v <= high) {
-            continue;
+        if (v > high) {
+            distance += octaves(high, v);
+        } else if (v <= low) {
+            distance += octaves(v > 0 ? v : 1, low + 1);
         }
-        /* Powers of two between the size and the bucket's nearest end. */
-        for (int64_t a = v > high ? high : v, b = v > high ? v : low + 1;
-             a < b && distance < PART_WEIGHT / 2; a *= 2) {
-            distance += 16;
-            if (a > INT64_MAX / 2) {
-                break;
-            }
-        }
-        distance++;
     }
     return distance;
 }
@@ -231,8 +238,9 @@ kiln_status kiln_refuse(const kiln_tables *tables, const kiln_tier_table *tier,
     (void)kiln_key_positions(tables, key, positions);
     kiln_key_text(tables, key, positions, text, sizeof text);
     kiln_fail(err, KILN_UNCERTIFIED,
-              "op %s: no certificate for key\n  %s\non tier %s %s",
-              key->op->name, text, tier->tier, tier->isa);
+              "op %s: no certificate for key\n  %s\non tier %s%s%s",
+              key->op->name, text, tier->tier, tier->isa[0] != '\0' ? " " : "",
+              tier->isa);
     if (keys != NULL) {
         find_nearest(tables, keys, key, best);
     }

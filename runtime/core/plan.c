@@ -216,6 +216,7 @@ static kiln_status plan_all(kiln_build *build)
 
     call.op = program->op;
     call.scalars = 0;
+    call.inner = false;
     call.n_tensors = 0;
     if ((status = bind_operands(build, &call)) != KILN_OK ||
         (status = kiln_bind_attrs(&call, request->attrs, request->n_attrs,

@@ -66,17 +66,68 @@ bool kiln_space_broadcast(const kiln_op *op, const kiln_view *tensors,
     return true;
 }
 
-static const kiln_view *space_view(const kiln_op *op, const kiln_view *tensors)
+/* Number of the tensor whose sizes the space has. */
+static int space_tensor(const kiln_op *op)
 {
     if (op->space == KILN_SPACE_ROWS) {
-        return &tensors[0];
+        return 0;
     }
     for (int t = 0; t < op->n_tensors; t++) {
-        if (op->tensors[t].role == KILN_OUT) {
-            return &tensors[t];
+        if (op->tensors[t].role != KILN_IN) {
+            return t;
         }
     }
-    return &tensors[0];
+    return 0;
+}
+
+/* The first dim, counted in a space of shape's rank (from below 0 where the
+ * tensor has more), at which tensor t cannot follow the space; else the rank.
+ * A written tensor is never broadcast, but along a row it may be reduced. */
+static int misfit(const kiln_op *op, const kiln_view *view, int t,
+                  const kiln_view *shape, int row_dim)
+{
+    int d = shape->ndim < view->ndim ? shape->ndim - view->ndim : 0;
+
+    for (; d < shape->ndim; d++) {
+        int64_t size = aligned_size(view, shape->ndim, d);
+        int64_t wanted = d < 0 ? 1 : shape->size[d];
+
+        if (size != wanted &&
+            (size != 1 || (op->tensors[t].role != KILN_IN &&
+                           (op->space != KILN_SPACE_ROWS || d != row_dim)))) {
+            break;
+        }
+    }
+    return d;
+}
+
+bool kiln_space_fits(const kiln_op *op, const kiln_view *tensors, int row_dim,
+                     char *why, size_t cap)
+{
+    int whole = space_tensor(op);
+    const kiln_view *shape = &tensors[whole];
+
+    if (op->space == KILN_SPACE_NONE) {
+        return true;
+    }
+    for (int t = 0; t < op->n_tensors; t++) {
+        int d = tensors[t].dtype == KILN_NONE
+                    ? shape->ndim
+                    : misfit(op, &tensors[t], t, shape, row_dim);
+
+        if (d < shape->ndim) {
+            (void)snprintf(why, cap,
+                           "tensor %s: size %lld at dim %d does not fit "
+                           "%lld of tensor %s",
+                           op->tensors[t].name,
+                           (long long)aligned_size(&tensors[t], shape->ndim, d),
+                           d - shape->ndim,
+                           d < 0 ? 1LL : (long long)shape->size[d],
+                           op->tensors[whole].name);
+            return false;
+        }
+    }
+    return true;
 }
 
 static void get_dim(dim *out, const kiln_op *op, const kiln_view *tensors,
@@ -90,17 +141,17 @@ static void get_dim(dim *out, const kiln_op *op, const kiln_view *tensors,
     }
 }
 
-/* Whether a should be outside b: by the stride of the first output, then of
- * the others, so that equally permuted tensors come out contiguous. */
+/* Whether a should be outside b: by the stride of the first tensor that is
+ * written, then of the others, so that equally permuted tensors come out
+ * contiguous. */
 static bool outside(const dim *a, const dim *b, const kiln_op *op)
 {
-    for (int role = KILN_OUT; role >= KILN_IN; role--) {
+    for (int written = 1; written >= 0; written--) {
         for (int t = 0; t < op->n_tensors; t++) {
-            if ((op->tensors[t].role == KILN_OUT) != (role == KILN_OUT) ||
-                a->stride[t] == b->stride[t]) {
-                continue;
+            if ((op->tensors[t].role != KILN_IN) == (written == 1) &&
+                a->stride[t] != b->stride[t]) {
+                return a->stride[t] > b->stride[t];
             }
-            return a->stride[t] > b->stride[t];
         }
     }
     return false;
@@ -161,7 +212,7 @@ static void unit_row(dim *row, const kiln_op *op)
 static int collect(dim *dims, dim *row, const kiln_op *op,
                    const kiln_view *tensors, int row_dim)
 {
-    const kiln_view *shape = space_view(op, tensors);
+    const kiln_view *shape = &tensors[space_tensor(op)];
     int n = 0;
 
     unit_row(row, op);
@@ -207,6 +258,32 @@ static int trailing_zeros(uint64_t bits)
     return bits == 0 ? 4 : __builtin_ctzll(bits);
 }
 
+/* Bits that some row's start has set, and the last element's offset, of
+ * tensor t. Sums fit: they are part of the view's byte extent. */
+static void follow_space(const kiln_space *space, int t, int64_t bytes,
+                         uint64_t *bits, int64_t *reach)
+{
+    *reach = (space->row_size - 1) * space->row_stride[t];
+    for (int d = 0; d < space->rank; d++) {
+        *bits |= (uint64_t)(space->stride[t][d] * bytes);
+        *reach += (space->size[d] - 1) * space->stride[t][d];
+    }
+}
+
+/* The same by the view's own dims, its rows being those of unit stride. */
+static void follow_view(const kiln_view *view, int64_t bytes, uint64_t *bits,
+                        int64_t *reach)
+{
+    *reach = 0;
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->size[d] > 1) {
+            *bits |=
+                view->stride[d] == 1 ? 0 : (uint64_t)(view->stride[d] * bytes);
+            *reach += (view->size[d] - 1) * view->stride[d];
+        }
+    }
+}
+
 static void classify(kiln_space *space, const kiln_op *op,
                      const kiln_view *tensors, const uintptr_t *base)
 {
@@ -215,15 +292,17 @@ static void classify(kiln_space *space, const kiln_op *op,
     space->wide = false;
     for (int t = 0; t < op->n_tensors; t++) {
         int64_t bytes = kiln_dtype_size(tensors[t].dtype);
-        uint64_t bits = (uint64_t)base[t] + (uint64_t)tensors[t].offset;
-        int64_t reach = (space->row_size - 1) * space->row_stride[t];
+        uint64_t bits;
+        int64_t reach;
 
         if (tensors[t].dtype == KILN_NONE) {
             continue;
         }
-        for (int d = 0; d < space->rank; d++) {
-            bits |= (uint64_t)(space->stride[t][d] * bytes);
-            reach += (space->size[d] - 1) * space->stride[t][d];
+        bits = (uint64_t)base[t] + (uint64_t)tensors[t].offset;
+        if (op->space == KILN_SPACE_NONE) {
+            follow_view(&tensors[t], bytes, &bits, &reach);
+        } else {
+            follow_space(space, t, bytes, &bits, &reach);
         }
         if (trailing_zeros(bits) < align) {
             align = trailing_zeros(bits);
@@ -240,8 +319,13 @@ void kiln_space_make(kiln_space *space, const kiln_op *op,
 {
     dim dims[KILN_MAX_RANK];
     dim row;
-    int n = collect(dims, &row, op, tensors, row_dim);
+    int n = 0;
 
+    if (op->space == KILN_SPACE_NONE) {
+        unit_row(&row, op);
+    } else {
+        n = collect(dims, &row, op, tensors, row_dim);
+    }
     space->rank = n;
     space->rows = 1;
     space->row_size = row.size;

@@ -37,9 +37,15 @@ const char *kiln_layout_name(int layout);
 bool kiln_space_broadcast(const kiln_op *op, const kiln_view *tensors,
                           int64_t *size, int *ndim, char *why, size_t cap);
 
-/* Canonicalises op's tensors (absent ones have dtype KILN_NONE). row_dim is
- * used by KILN_SPACE_ROWS alone. base[i]: address of tensor i's buffer, or 0
- * for one taken as 256-byte aligned. No size may be 0. */
+/* Whether each tensor has the space's sizes, or 1 where it is broadcast or,
+ * along the row, reduced. false naming tensor and dim in why. */
+bool kiln_space_fits(const kiln_op *op, const kiln_view *tensors, int row_dim,
+                     char *why, size_t cap);
+
+/* Canonicalises op's tensors (absent ones have dtype KILN_NONE), which fit.
+ * row_dim is used by KILN_SPACE_ROWS alone. base[i]: address of tensor i's
+ * buffer, or 0 for one taken as 256-byte aligned. KILN_SPACE_NONE gives one
+ * row of one element, and classes by the tensors' own strides. */
 void kiln_space_make(kiln_space *space, const kiln_op *op,
                      const kiln_view *tensors, const uintptr_t *base,
                      int row_dim);

@@ -1,6 +1,16 @@
 /* steps.c: a composite route: temporaries, steps and loops, down to calls. */
 #include "build.h"
 
+/* Within steps a tensor of rank 0 is one of shape [1]. */
+static void give_rank(kiln_view *view)
+{
+    if (view->ndim == 0) {
+        view->ndim = 1;
+        view->size[0] = 1;
+        view->stride[0] = 1;
+    }
+}
+
 static kiln_status add_temporary(kiln_build *build, kiln_call *call,
                                  const kiln_temporary *temporary)
 {
@@ -42,22 +52,28 @@ static kiln_status add_temporary(kiln_build *build, kiln_call *call,
                          "op %s: temporary %s: size overflows int64",
                          call->op->name, temporary->name);
     }
+    give_rank(view);
     call->n_tensors++;
     return KILN_OK;
 }
 
 static kiln_status clear_temporary(kiln_build *build, int32_t number)
 {
-    kiln_node *node = kiln_build_node(build);
-    kiln_buffer *buffer = &build->program->buffers[number];
+    kiln_program *program = build->program;
+    kiln_buffer *buffer = &program->buffers[number];
+    kiln_node *node;
 
-    if (node == NULL) {
+    if (buffer->bytes == 0) {
+        return KILN_OK;
+    }
+    node = kiln_build_node(build);
+    if (node == NULL ||
+        !kiln_build_count(build, &program->bytes_written, buffer->bytes)) {
         return build->err->status;
     }
     node->memset_buffer = number;
-    buffer->first = build->program->n_nodes - 1;
+    buffer->first = program->n_nodes - 1;
     buffer->last = buffer->first;
-    build->program->bytes_written += buffer->bytes;
     return KILN_OK;
 }
 
@@ -82,9 +98,12 @@ static kiln_status bind_step_tensors(kiln_build *build, const kiln_call *call,
 
     callee->n_tensors = callee->op->n_tensors;
     callee->scalars = 0;
+    callee->inner = true;
     for (int t = 0; t < callee->n_tensors; t++) {
         callee->tensors[t].dtype = KILN_NONE;
         callee->tensors[t].ndim = 0;
+        callee->tensors[t].buffer = 0;
+        callee->tensors[t].offset = 0;
     }
     for (int i = 0; i < step->n_tensors; i++) {
         const kiln_binding *binding = &step->tensors[i];
@@ -99,6 +118,9 @@ static kiln_status bind_step_tensors(kiln_build *build, const kiln_call *call,
                              step->op, callee->op->tensors[binding->slot].name,
                              binding->expr.text,
                              done ? "is not a tensor" : why);
+        }
+        if (result.view.dtype != KILN_NONE) {
+            give_rank(&result.view);
         }
         callee->tensors[binding->slot] = result.view;
     }
@@ -119,9 +141,11 @@ static kiln_attr to_attr(const kiln_op_attr *attr, const kiln_value *value)
         out.kind = KILN_ATTR_BOOL;
         out.value.i = value->i;
         break;
-    default:
+    case KILN_V_INT:
         out.kind = KILN_ATTR_INT;
         out.value.i = value->i;
+        break;
+    default: /* no kind: refused by the binder */
         break;
     }
     if (attr->type == KILN_TYPE_STRING && value->kind == KILN_V_INT &&
@@ -154,27 +178,75 @@ static kiln_status bind_step_attrs(kiln_build *build, const kiln_call *call,
     return kiln_bind_attrs(callee, attrs, step->n_attrs, build->err);
 }
 
-/* Inside a composite, operands of one buffer must keep the callee's rule. */
+/* Inside a composite, operands of one buffer must keep the callee's rule;
+ * distinct buffers never meet. */
 static kiln_status check_step_overlap(kiln_build *build,
                                       const kiln_call *callee)
 {
     kiln_operand operands[KILN_MAX_TENSORS];
-    uintptr_t base[KILN_MAX_TENSORS];
     int n = callee->op->n_tensors;
+    kiln_status status = KILN_OK;
 
     for (int t = 0; t < n; t++) {
         operands[t].view = callee->tensors[t];
         operands[t].role = callee->op->tensors[t].role;
-        /* Distinct buffers never meet: give each a span of its own. */
-        base[t] = 0;
-        for (int o = 0; o < t; o++) {
-            if (callee->tensors[o].buffer == callee->tensors[t].buffer) {
-                base[t] = base[o] = KILN_WORKSPACE_ALIGN;
+    }
+    for (int first = 0; first < n - 1 && status == KILN_OK; first++) {
+        uintptr_t base[KILN_MAX_TENSORS] = {0};
+        bool shared = false;
+
+        for (int t = first; t < n; t++) {
+            if (callee->tensors[t].buffer == callee->tensors[first].buffer) {
+                base[t] = KILN_WORKSPACE_ALIGN;
+                shared = shared || t > first;
             }
         }
+        if (shared) {
+            status = kiln_program_check_overlap(callee->op, operands, n, base,
+                                                build->err);
+        }
     }
-    return kiln_program_check_overlap(callee->op, operands, n, base,
-                                      build->err);
+    return status;
+}
+
+/* A step may not write what the caller only lends for reading. */
+static kiln_status check_step_writes(kiln_build *build, const kiln_call *call,
+                                     const kiln_call *callee)
+{
+    const kiln_program *program = build->program;
+
+    for (int t = 0; t < callee->op->n_tensors; t++) {
+        int32_t buffer = callee->tensors[t].buffer;
+
+        if (callee->op->tensors[t].role != KILN_IN &&
+            callee->tensors[t].dtype != KILN_NONE &&
+            buffer < program->n_operands &&
+            program->operands[buffer].role == KILN_IN) {
+            return kiln_fail(build->err, KILN_INTERNAL,
+                             "op %s: step %s: %s: would write the input %s",
+                             call->op->name, callee->op->name,
+                             callee->op->tensors[t].name,
+                             program->buffers[buffer].name);
+        }
+    }
+    return KILN_OK;
+}
+
+static kiln_status call_step(kiln_build *build, const kiln_call *call,
+                             const kiln_step *step, kiln_call *callee)
+{
+    kiln_status status;
+
+    if ((status = bind_step_tensors(build, call, step, callee)) != KILN_OK ||
+        (status = bind_step_attrs(build, call, step, callee)) != KILN_OK ||
+        (status = check_step_writes(build, call, callee)) != KILN_OK ||
+        (status = check_step_overlap(build, callee)) != KILN_OK) {
+        return status;
+    }
+    build->depth++;
+    status = kiln_build_call(build, callee);
+    build->depth--;
+    return status;
 }
 
 static kiln_status run_step(kiln_build *build, const kiln_call *call,
@@ -190,14 +262,7 @@ static kiln_status run_step(kiln_build *build, const kiln_call *call,
                          "op %s: step: no op \"%.40s\"", call->op->name,
                          step->op);
     }
-    if ((status = bind_step_tensors(build, call, step, &callee)) != KILN_OK ||
-        (status = bind_step_attrs(build, call, step, &callee)) != KILN_OK ||
-        (status = check_step_overlap(build, &callee)) != KILN_OK) {
-        return status;
-    }
-    build->depth++;
-    status = kiln_build_call(build, &callee);
-    build->depth--;
+    status = call_step(build, call, step, &callee);
     if (status != KILN_OK && build->depth == 0) {
         kiln_fail_more(build->err, "\n(in a step of op %s)", call->op->name);
     }
@@ -221,11 +286,20 @@ static kiln_status loop_bound(kiln_build *build, const kiln_call *call,
     return KILN_OK;
 }
 
+/* Of range(start, stop, by). The difference of two int64 fits uint64. */
+static uint64_t count_rounds(int64_t start, int64_t stop, int64_t by)
+{
+    uint64_t span = (uint64_t)stop - (uint64_t)start;
+
+    return stop > start ? (span - 1) / (uint64_t)by + 1 : 0;
+}
+
 static kiln_status run_loop(kiln_build *build, const kiln_call *call,
                             const kiln_step *step)
 {
     kiln_value outer = build->loops[step->loop];
     int64_t start, stop, by;
+    uint64_t rounds;
     kiln_status status;
 
     if ((status = loop_bound(build, call, &step->start, &start)) != KILN_OK ||
@@ -238,13 +312,18 @@ static kiln_status run_loop(kiln_build *build, const kiln_call *call,
                          "op %s: loop: step %s is %lld, not positive",
                          call->op->name, step->step.text, (long long)by);
     }
-    if (stop > start && (stop - start) / by > KILN_MAX_NODES) {
+    rounds = count_rounds(start, stop, by);
+    if (rounds > (uint64_t)(KILN_MAX_ROUNDS - build->rounds)) {
         return kiln_fail(build->err, KILN_INVALID_ARGUMENT,
-                         "op %s: loop: more than %d rounds", call->op->name,
-                         KILN_MAX_NODES);
+                         "op %s: loop: the plan's loops take more than %d "
+                         "rounds",
+                         call->op->name, KILN_MAX_ROUNDS);
     }
-    for (int64_t v = start; v < stop && status == KILN_OK; v += by) {
-        build->loops[step->loop] = (kiln_value){KILN_V_INT, v, 0};
+    build->rounds += (int32_t)rounds;
+    for (uint64_t i = 0; i < rounds && status == KILN_OK; i++) {
+        uint64_t v = (uint64_t)start + i * (uint64_t)by; /* below stop */
+
+        build->loops[step->loop] = (kiln_value){KILN_V_INT, (int64_t)v, 0};
         status = run_steps(build, call, step->body, step->n_body);
     }
     build->loops[step->loop] = outer;

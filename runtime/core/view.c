@@ -129,15 +129,19 @@ static bool take_sizes(kiln_view *out, int64_t numel, const int64_t *sizes,
     }
     if (!kiln_view_numel(out, &product))
         return refuse(why, cap, "view: the sizes' product is outside int64");
-    if (unknown >= 0 && product > 0 && numel % product == 0) {
+    if (unknown >= 0) {
+        if (product == 0 || numel % product != 0)
+            return refuse(why, cap,
+                          "view: %" PRId64 " elements cannot be divided by "
+                          "sizes for %" PRId64,
+                          numel, product);
         out->size[unknown] = numel / product;
-        product = numel;
-    }
-    if (product != numel || (unknown >= 0 && product == 0))
+    } else if (product != numel) {
         return refuse(why, cap,
                       "view: sizes for %" PRId64 " elements, the tensor has "
                       "%" PRId64,
                       product, numel);
+    }
     return true;
 }
 
@@ -201,13 +205,43 @@ static bool take_dim(const char *name, const kiln_view *in, int64_t *dim,
     return true;
 }
 
-/* Dims first .. last become one. Stride and size of a dim alone stay. */
+/* The dims first .. last of `in` alone. */
+static kiln_view take_span(const kiln_view *in, int first, int last)
+{
+    kiln_view span = *in;
+
+    span.ndim = (uint8_t)(last - first + 1);
+    for (int d = first; d <= last; d++) {
+        span.size[d - first] = in->size[d];
+        span.stride[d - first] = in->stride[d];
+    }
+    return span;
+}
+
+/* The stride of dims first .. last as one dim of `size` elements; any serves
+ * a tensor without elements. */
+static bool merged_stride(const kiln_view *in, int first, int last,
+                          int64_t size, int64_t *stride)
+{
+    kiln_view span;
+    int64_t all;
+
+    *stride = in->stride[last];
+    if (first == last || (kiln_view_numel(in, &all) && all == 0))
+        return true;
+    span = take_span(in, first, last);
+    if (!kiln_view_reshape(&span, &span, &size, 1, NULL, 0))
+        return false;
+    *stride = span.stride[0];
+    return true;
+}
+
 bool kiln_view_merge(kiln_view *out, const kiln_view *in, int64_t first,
                      int64_t last, char *why, size_t cap)
 {
-    kiln_view inner = *in, made = *in;
-    int64_t numel;
-    int count;
+    kiln_view made = *in, span;
+    int64_t size, stride;
+    int gone;
 
     if (!take_dim("merge", in, &first, why, cap) ||
         !take_dim("merge", in, &last, why, cap))
@@ -215,25 +249,21 @@ bool kiln_view_merge(kiln_view *out, const kiln_view *in, int64_t first,
     if (first > last)
         return refuse(why, cap, "merge: dim %" PRId64 " is after %" PRId64,
                       first, last);
-    count = (int)(last - first) + 1;
-    inner.ndim = (uint8_t)count;
-    for (int d = 0; d < count; d++) {
-        inner.size[d] = in->size[first + d];
-        inner.stride[d] = in->stride[first + d];
-    }
-    if (!kiln_view_numel(&inner, &numel))
+    span = take_span(in, (int)first, (int)last);
+    if (!kiln_view_numel(&span, &size))
         return refuse(why, cap, "merge: the size is outside int64");
-    if (count > 1 && !kiln_view_reshape(&inner, &inner, &numel, 1, why, cap))
+    if (!merged_stride(in, (int)first, (int)last, size, &stride))
         return refuse(why, cap,
                       "merge: no one stride walks through dims %" PRId64
                       " to %" PRId64 "; pass a contiguous tensor",
                       first, last);
-    made.ndim = (uint8_t)(in->ndim - count + 1);
-    made.size[first] = inner.size[0];
-    made.stride[first] = inner.stride[0];
+    gone = (int)(last - first);
+    made.ndim = (uint8_t)(in->ndim - gone);
+    made.size[first] = size;
+    made.stride[first] = stride;
     for (int d = (int)last + 1; d < in->ndim; d++) {
-        made.size[d - count + 1] = in->size[d];
-        made.stride[d - count + 1] = in->stride[d];
+        made.size[d - gone] = in->size[d];
+        made.stride[d - gone] = in->stride[d];
     }
     *out = made;
     return true;

@@ -3,6 +3,7 @@
 -- gives what lua/kernels.lua asks of a family.
 
 local c = require "family.c"
+local diag = require "diag"
 local expr = require "expr"
 local formula = require "formula"
 local template = require "template"
@@ -25,30 +26,6 @@ local function output(op)
     for _, t in ipairs(op.tensors) do
         if t.role ~= "in" then return t end
     end
-end
-
--- Fills what a formula's op leaves out: one route, keyed by size.
-function M.expand(op)
-    local out = output(op).name
-    local shape = {}
-    for _, t in ipairs(op.tensors) do
-        if t.role == "in" then
-            shape[#shape + 1] = {tensor = t.name,
-                                 exprs = {expression(op, "n")}}
-        end
-    end
-    local bytes = string.format("numel(%s) * dtype_size(%s)", out, out)
-    local key = expression(op, string.format("bucket(elements, numel(%s))",
-                                             out))
-    key.axis = "n"
-    op.routes = {{name = "map", variant = "map", node = op.node}}
-    op.key = {key}
-    op.lattice = {
-        shape = shape, attrs = {},
-        within = expression(op, bytes .. " <= arch.lattice_bytes"),
-    }
-    op.flops = expression(op, string.format(
-        "%d * numel(%s)", formula.count(op.formula.ast), out))
 end
 
 -- Attributes that are kernel arguments.
@@ -76,23 +53,73 @@ function M.recipe(k)
     }
 end
 
-local function emit_formula(k, ctype)
-    local options = {type = ctype, names = {}, bools = {}, baked = k.baked,
+-- The formula as C; on error nil and {at=, text=}. is_bool(t): whether tensor
+-- t is a condition.
+local function emit(op, ctype, baked, is_bool)
+    local options = {type = ctype, names = {}, bools = {}, baked = baked,
                      dynamic = {}}
-    for _, t in ipairs(k.op.tensors) do
+    for _, t in ipairs(op.tensors) do
         if t.role == "in" then
             options.names[t.name] = formula.c_name(t.name)
-            options.bools[t.name] = k.dtypes[t.name] == "bool"
+            options.bools[t.name] = is_bool(t)
         end
     end
-    for _, name in ipairs(dynamic(k.op)) do
+    for _, name in ipairs(dynamic(op)) do
         options.dynamic[name] = formula.c_name(name)
     end
-    local result, why = formula.emit(k.op.formula.ast, options)
-    if not result then
-        error(string.format("%s: formula: %s", k.op.spec, why.text), 0)
+    return formula.emit(op.formula.ast, options)
+end
+
+local function values_of(attr)
+    if attr.type == "bool" then return {false, true} end
+    return attr.choices or {attr.default or 1}
+end
+
+-- Tries the formula with every combination of baked attributes, so that what
+-- is wrong with it is reported at its place.
+local function check(op, baked, i)
+    local attr = (op.attrs or {})[i]
+    if attr and not attr.baked then
+        return check(op, baked, i + 1)
+    elseif attr then
+        for _, v in ipairs(values_of(attr)) do
+            baked[attr.name] = v
+            if not check(op, baked, i + 1) then return false end
+        end
+        return true
     end
-    return result
+    local value, why = emit(op, "float", baked, function(t)
+        return t.dtypes[1] == "bool"
+    end)
+    if not value then
+        diag.in_expr(op.formula.node, why.at, "%s", why.text)
+    end
+    return value ~= nil
+end
+
+-- Fills what a formula's op leaves out: one route, keyed by size.
+function M.expand(op)
+    local out = output(op).name
+    local shape = {}
+    for _, t in ipairs(op.tensors) do
+        if t.role == "in" then
+            shape[#shape + 1] = {tensor = t.name,
+                                 exprs = {expression(op, "n")}}
+        end
+    end
+    local bytes = string.format("numel(%s) * dtype_size(%s)", out, out)
+    local key = expression(op, string.format("bucket(elements, numel(%s))",
+                                             out))
+    key.axis = "n"
+    op.routes = {{name = "map", variant = "map", node = op.node}}
+    op.key = {key}
+    op.lattice = {
+        shape = shape, attrs = {},
+        within = expression(op, bytes .. " <= arch.lattice_bytes"),
+    }
+    op.flops = op.flops or expression(op, string.format(
+        "%d * numel(%s)", formula.count(op.formula.ast), out))
+    check(op, {}, 1)
 end
 
 -- A tensor as the template sees it: types, and the text of its row's start,
@@ -107,33 +134,46 @@ local function describe(k, t)
         d.offset = string.format(
             " +\n    kiln_row_offset(index, arg->rank, arg->%s_stride)", t.name)
     end
-    function d.at(col)
-        if k.layout == "general" then
-            col = string.format(col:find(" ") and "(%s) * %s_step"
-                                or "%s * %s_step", col, t.name)
-        end
-        return string.format("%s_row[%s]", t.name, col)
-    end
-    function d.load(text) return c.load(k, dtype, text) end
-    function d.store(text) return c.store(k, dtype, text) end
+    d.element = string.format(k.layout == "general" and "%s_row[col * %s_step]"
+                              or "%s_row[col]", t.name, t.name)
+    d.load = c.load(k, dtype, d.element)
+    d.store = c.store(k, dtype, t.name .. "_value")
     return d
 end
 
--- The value function's parameters, and its arguments for names with `suffix`.
-local function signature(k, ins, suffix)
+-- The value function's parameters, and its arguments in the loop.
+local function signature(k, ins, value)
     local ctype = c.compute(k)
     local params, args = {}, {}
     for i, t in ipairs(ins) do
         params[i] = string.format("const %s %s", t.type,
                                   formula.c_name(t.name))
-        args[i] = t.name .. suffix
+        args[i] = t.name .. "_value"
     end
     for _, name in ipairs(dynamic(k.op)) do
-        params[#params + 1] = string.format("const %s %s", ctype,
-                                            formula.c_name(name))
-        args[#args + 1] = "attr_" .. name
+        if value.used[name] then
+            params[#params + 1] = string.format("const %s %s", ctype,
+                                                formula.c_name(name))
+            args[#args + 1] = "attr_" .. name
+        end
     end
     return table.concat(params, ", "), table.concat(args, ", ")
+end
+
+-- What the formula uses: inputs; those and the output; dynamic attributes.
+local function parts(k, value)
+    local ins, all, attrs = {}, {}, {}
+    for _, t in ipairs(k.op.tensors) do
+        if t.role == "in" and value.used[t.name] then
+            ins[#ins + 1] = describe(k, t)
+        end
+    end
+    table.move(ins, 1, #ins, 1, all)
+    all[#all + 1] = describe(k, output(k.op))
+    for _, name in ipairs(dynamic(k.op)) do
+        if value.used[name] then attrs[#attrs + 1] = "attr_" .. name end
+    end
+    return ins, all, attrs
 end
 
 local function bytes(all)
@@ -166,24 +206,19 @@ end
 
 function M.text(k)
     local ctype = c.compute(k)
-    local value = emit_formula(k, ctype)
-    local ins, all, attrs = {}, {}, {}
-    for _, t in ipairs(k.op.tensors) do
-        if t.role == "in" then ins[#ins + 1] = describe(k, t) end
-    end
-    local out = describe(k, output(k.op))
-    table.move(ins, 1, #ins, 1, all)
-    all[#all + 1] = out
-    for i, name in ipairs(dynamic(k.op)) do attrs[i] = "attr_" .. name end
-    local params, lanes = signature(k, ins, "_lanes[lane]")
-    local _, tails = signature(k, ins, "_tail")
+    local value = assert(emit(k.op, ctype, k.baked, function(t)
+        return k.dtypes[t.name] == "bool"
+    end))
+    local ins, all, attrs = parts(k, value)
+    local out = all[#all]
+    local params, values = signature(k, ins, value)
     local contiguous = k.layout == "contiguous"
     return template.render(TEMPLATE, host.embedded(TEMPLATE), {
         header = c.header(k, M.recipe(k), facts(value, all, ctype)),
         symbol = k.symbol, args = c.args_name(k), constants = c.constants(k),
         ctype = ctype, ins = ins, out = out, all = all, attrs = attrs,
         steps = k.layout == "general" and all or {}, params = params,
-        lanes = lanes, tails = tails, value = joined(value),
+        values = values, value = joined(value),
         contiguous = contiguous,
         block = contiguous and "unit" or "(unit % blocks)",
     })

@@ -54,7 +54,7 @@ local function forms(k, ctype, suffix)
         total = string.format("const %s scale = 1 / sum;", ctype),
         kept = "power",
         final = function(col) return "tile[" .. col .. "] * scale" end,
-        again = string.format("kiln_exp_%s(x - shift) * scale", suffix),
+        again = string.format("kiln_exp_below_%s(x - shift) * scale", suffix),
     }
 end
 
@@ -74,18 +74,32 @@ local function facts(k, ctype)
     }
 end
 
+-- The tile of single_tile holds the longest row that its route lets in.
+local function tile(k)
+    local size = 0
+    for _, arch in pairs(k.model.archs) do
+        if arch.tier == k.tier then
+            size = math.max(size, arch.field.row_tile or 0)
+        end
+    end
+    return {{name = "tile", value = size}}
+end
+
 function M.text(k)
     local ctype, suffix = c.compute(k)
     local name = "family/softmax/" .. k.variant .. ".c.tmpl"
     local env = forms(k, ctype, suffix)
     env.header = c.header(k, M.recipe(k), facts(k, ctype))
     env.symbol, env.args = k.symbol, c.args_name(k)
-    env.constants, env.steps = c.constants(k), steps(k)
+    env.constants = c.constants(k, k.variant == "single_tile" and tile(k))
+    env.steps = steps(k)
     env.ctype, env.suffix = ctype, suffix
     env.contiguous = k.layout == "contiguous"
     env.xtype, env.ytype = c.storage(k.dtypes.x), c.storage(k.dtypes.y)
     env.x_start, env.y_start = row_start(k, "x"), row_start(k, "y")
-    function env.load(col) return c.load(k, k.dtypes.x, element(k, "x", col)) end
+    function env.load(col)
+        return c.load(k, k.dtypes.x, element(k, "x", col))
+    end
     function env.y_at(col) return element(k, "y", col) end
     function env.store(text) return c.store(k, k.dtypes.y, text) end
     return template.render(name, host.embedded(name), env)
