@@ -15,8 +15,12 @@ OUT     ?= out
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 TIER    ?= cpu
+SPECS   ?= spec
+TRUTH_USER ?= tests/truth/truth_user.c
 # CC=gcc|clang  CFLAGS=, LDFLAGS= (added last)  WERROR=1  V=1 (show commands)
 # DESTDIR=  OPS= KEYS= ONLY=stale|new|all (certify)
+# SPECS: spec folders, later ones over earlier; TRUTH_USER: a C file with the
+# truth of a user's own ops, see tests/truth/truth_ops.h
 
 # --- flags ------------------------------------------------------------------
 
@@ -66,12 +70,14 @@ GEN   := $(filter-out gen/embed.c,$(wildcard gen/*.c)) $(CORE) \
 LIB   := $(wildcard runtime/*.c) $(CORE) \
          $(wildcard runtime/cpu/*.c $(OUT)/table/*.c \
          $(OUT)/table/*/*.c $(OUT)/cpu/units/*.c)
-TRUTH := $(wildcard tests/truth/*.c)
+TRUTH := $(filter-out %/truth_user.c,$(wildcard tests/truth/*.c)) $(TRUTH_USER)
 UNIT  := $(basename $(notdir $(wildcard tests/unit/test_*.c)))
 MADE  := $(addprefix $(BUILD)/,libkiln.a libkiln.so kiln)
 PLAIN := $(MADE) $(BUILD)/demo $(UNIT:%=$(BUILD)/plain/%)
 STYLED = $(shell find gen runtime tests -name '*.[ch]' ! -name dlpack.h \
          ! -path '*/golden/*' ! -path '*/out/*')
+
+specs = $(foreach d,$(SPECS),--spec '$d')
 
 # --- targets ----------------------------------------------------------------
 
@@ -104,15 +110,16 @@ lib: ## the library alone: needs a C compiler, nothing else
 
 gen: ## write out/ from spec/
 	$(make) $(BUILD)/kiln
-	$(BUILD)/kiln gen
+	$(BUILD)/kiln gen $(specs) --out '$(OUT)'
 
 check-gen: ## fail when out/ is not what spec/ gives
 	$(make) $(BUILD)/kiln
-	$(BUILD)/kiln gen --check
+	$(BUILD)/kiln gen --check $(specs) --out '$(OUT)'
 
 demo: gen ## generate, build, and run the census of three models
 	$(make) $(BUILD)/demo
-	$(BUILD)/demo
+	$(BUILD)/kiln census $(wildcard spec/census/*.json) >$(BUILD)/demo.tsv
+	$(BUILD)/demo $(BUILD)/demo.tsv
 
 plain: ## build the test programs without sanitizers
 	$(make) -k $(PLAIN)
@@ -126,15 +133,16 @@ test: ## run the tests, plain and with sanitizers
 
 certify: ## measure candidates, rewrite spec/certified/TIER
 	$(make) $(BUILD)/kiln
-	$(BUILD)/kiln candidates --out $(BUILD)/candidates --tier $(TIER) \
+	$(BUILD)/kiln candidates $(specs) --out $(BUILD)/candidates \
+	    --tier $(TIER) \
 	    $(if $(OPS),--ops '$(OPS)') $(if $(KEYS),--keys '$(KEYS)') \
 	    $(if $(ONLY),--only '$(ONLY)')
 	$(make) OUT=$(BUILD)/candidates $(BUILD)/certify/runner
 	$(BUILD)/certify/runner --list $(BUILD)/candidates/CANDIDATES.tsv \
 	    --journal $(BUILD)/certify/$(TIER).jsonl \
-	    $(if $(OPS),--ops '$(OPS)') $(if $(KEYS),--match '$(KEYS)') || \
-	    [ $$? -eq 3 ] # some failed: what passed is certified
-	$(BUILD)/kiln certify $(BUILD)/certify/$(TIER).jsonl
+	    || [ $$? -eq 3 ] # some failed: what passed is certified
+	$(BUILD)/kiln certify $(specs) $(if $(OPS),--ops '$(OPS)') \
+	    $(BUILD)/certify/$(TIER).jsonl
 
 format: ## clang-format what is written by hand
 	clang-format -i $(STYLED)
@@ -224,11 +232,12 @@ $(BUILD)/libkiln.so: $(BUILD)/libkiln.o
 # --- programs that test -----------------------------------------------------
 
 # A test's first lines say what else it is made of:
-#   /* sources: runtime/core/expr.c runtime/core/dtype.c */
+#   /* sources: runtime/core/ runtime/cpu/pool.c */ (a folder: all in it)
 #   /* libs: -lyaml */
 header = $(shell sed -n '1,30{/^\/\* $1:/,/\*\//p}' $2 | tr '\n' ' ' | \
     sed 's,\*/.*,,; s,^/\* $1:,,; s, \* , ,g')
-sources = $(patsubst build/%,$(BUILD)/%,$(filter %.c,$(call header,sources,$1)))
+sources = $(foreach f,$(filter %.c %/,$(call header,sources,$1)),$(if \
+    $(filter %/,$f),$(wildcard $f*.c),$(patsubst build/%,$(BUILD)/%,$f)))
 
 link_test = $(CC) $(SAN_$1) $(LDFLAGS) -o $@ $(filter %.o,$^) \
     $(call header,libs,tests/unit/$(@F).c) -lcmocka -lm -pthread
@@ -243,8 +252,8 @@ $(BUILD)/san/test_%: $(BUILD)/san/tests/unit/test_%.o \
 	$(call say,LD)
 	$(Q)$(call link_test,san)
 
-$(BUILD)/demo: $(call objects,rel,$(wildcard tests/demo/*.c) $(TRUTH)) \
-    $(BUILD)/libkiln.a
+$(BUILD)/demo: $(call objects,rel,$(wildcard tests/demo/*.c) $(TRUTH) \
+    $(foreach f,call guard fill judge,tests/certify/$f.c)) $(BUILD)/libkiln.a
 	$(call say,LD)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm -pthread
 

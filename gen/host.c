@@ -308,6 +308,7 @@ static int run_call(lua_State *L)
     }
     lua_pushvalue(L, -1);
     keep(L);
+    c->result->unreadable = input_broken(L);
     read_result(L, c->result);
     return 0;
 }

@@ -44,7 +44,8 @@ typedef enum host_status {
 
 /* What a command gave; its texts live as long as the host. */
 typedef struct host_result {
-    int status; /* 0 to 4 */
+    int status;      /* 0 to 4 */
+    bool unreadable; /* something that is there could not be read */
     const char *text;
     size_t n; /* bytes of text */
     tree_change *trees;

@@ -12,6 +12,8 @@
 
 /* Registry: the set of the paths read. Its address is the key. */
 static const char paths_key = 0;
+/* Registry: true when something that is there could not be read. */
+static const char broken_key = 0;
 
 /* Pushes the set of the paths read. */
 static void push_paths(lua_State *L)
@@ -32,8 +34,18 @@ static void remember(lua_State *L, const char *path)
     lua_pop(L, 1);
 }
 
+static bool is_absent(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG ||
+           error == ELOOP;
+}
+
 static bool push_error(lua_State *L, int error)
 {
+    if (!is_absent(error)) {
+        lua_pushboolean(L, 1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &broken_key);
+    }
     lua_pushfstring(L, "cannot be read: %s", strerror(error));
     return false;
 }
@@ -187,6 +199,14 @@ bool input_is_dir(const char *path)
 {
     struct stat facts;
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool input_broken(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &broken_key);
+    const bool broken = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return broken;
 }
 
 void input_paths(lua_State *L)

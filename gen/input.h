@@ -21,6 +21,9 @@ bool input_list(lua_State *L, const char *path);
 
 bool input_is_dir(const char *path);
 
+/* Whether a file or folder that is there could not be read so far. */
+bool input_broken(lua_State *L);
+
 /* Pushes the sorted array of the paths that were read or listed, as they were
  * given. */
 void input_paths(lua_State *L);

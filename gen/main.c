@@ -271,6 +271,9 @@ static int show(run *r)
     if (status != DONE || errors == 0) {
         return status;
     }
+    if (r->result.unreadable) {
+        return BROKEN;
+    }
     return r->result.status != DONE ? r->result.status : WRONG_INPUT;
 }
 

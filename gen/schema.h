@@ -33,7 +33,7 @@ typedef struct schema_field {
     const char *name;
     schema_kind kind;
     size_t offset;
-    size_t count_offset;             /* of lists */
+    size_t count_offset;            /* of lists */
     const struct schema_struct *of; /* of structs */
 } schema_field;
 

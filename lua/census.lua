@@ -141,13 +141,14 @@ function M.calls(model, censuses)
 end
 
 -- A config.json given by hand, under every census of the specs; called by its
--- name where a census has it.
+-- name where a census has the same.
 function M.of_file(model, path)
     local out = {}
     local config, name = read_config(path), path
-    for _, census in pairs(model.censuses) do
+    local text = host.read(path)
+    for _, census in pairs(config and model.censuses or {}) do
         for _, m in ipairs(census.models) do
-            name = m.path == path and m.name or name
+            name = host.read(m.path) == text and m.name or name
         end
     end
     for _, census in pairs(config and model.censuses or {}) do

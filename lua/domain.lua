@@ -9,8 +9,12 @@ local lattice = require "lattice"
 
 local M = {}
 
--- One call of an axis's end aside, a call stays within this many elements.
-local ELEMENTS = 65536
+-- A call aims at this many elements and never takes more than MOST: what a
+-- kernel does at larger sizes is more rows and blocks of the same.
+local ELEMENTS = 32768
+local MOST = 524288
+-- Above this, an axis is tried at its buckets' ends alone.
+local FINE = 16384
 
 local function range(ladder, position)
     if position >= 0x8000 then
@@ -44,9 +48,11 @@ local function axis_sizes(ladder, entries, i)
     for _, entry in ipairs(entries) do
         local low, high = range(ladder, entry.positions[i])
         set[low], set[high] = true, true
-        set[math.min(low + 1, high)] = true
-        set[prime_below(low, high) or high] = true
-        set[(low + high) // 2] = true
+        if high <= FINE then
+            set[math.min(low + 1, high)] = true
+            set[prime_below(low, high) or high] = true
+            set[(low + high) // 2] = true
+        end
     end
     for size in pairs(set) do
         out[#out + 1] = size
@@ -55,9 +61,9 @@ local function axis_sizes(ladder, entries, i)
 end
 
 -- Sizes with axis `at` at `size` and the others as large as the bound lets:
--- one of their own sizes each, varied by `turn`.
+-- one of their own sizes each, varied by `turn`; nil when past MOST.
 local function fill(lists, at, size, turn)
-    local sizes, room = {}, math.max(1, ELEMENTS // size)
+    local sizes, room, product = {}, math.max(1, ELEMENTS // size), 1
     for i, list in ipairs(lists) do
         local fitting = 1
         while fitting < #list and list[fitting + 1] <= room do
@@ -69,8 +75,9 @@ local function fill(lists, at, size, turn)
         else
             room = math.max(1, room // sizes[i])
         end
+        product = product * sizes[i]
     end
-    return sizes
+    return product <= MOST and sizes or nil
 end
 
 local function in_group(p, call, entry)
@@ -89,6 +96,16 @@ local function shift(call, turn)
     end
 end
 
+local function add(p, ctx, first, sizes, turn, out, seen)
+    local call = lattice.call_at(ctx, first, sizes)
+    shift(call, turn)
+    local text = callm.text(call, p.model)
+    if not seen[text] and in_group(p, call, first) then
+        seen[text] = true
+        out[#out + 1] = text
+    end
+end
+
 function M.calls(p, entries)
     local first = entries[1]
     local op = p.model.op[first.op]
@@ -102,12 +119,8 @@ function M.calls(p, entries)
         for _, size in ipairs(list) do
             turn = turn + 1
             local sizes = fill(lists, i, size, turn)
-            local call = lattice.call_at(ctx, first, sizes)
-            shift(call, turn)
-            local text = callm.text(call, p.model)
-            if not seen[text] and in_group(p, call, first) then
-                seen[text] = true
-                out[#out + 1] = text
+            if sizes then
+                add(p, ctx, first, sizes, turn, out, seen)
             end
         end
     end

@@ -51,8 +51,8 @@ local function shape_problem(line)
             return ("unknown field %s"):format(name)
         end
     end
-    if line.device:find("[\t\n]") or line.compiler:find("[\t\n]") then
-        return "device and compiler take no tab or line end"
+    if line.device:find("%c") or line.compiler:find("%c") then
+        return "device and compiler take no tab, line end or other control"
     end
 end
 
@@ -124,6 +124,9 @@ local function load_file(out, path, known)
     local text, why = host.read(path)
     if not text then
         host.error(path, 0, 0, why)
+        return
+    elseif text == "" then
+        host.error(path, 0, 0, "is empty")
         return
     elseif text:sub(-1) ~= "\n" then
         host.error(path, 0, 0, "is cut short: its last line does not end")

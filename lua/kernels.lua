@@ -11,7 +11,6 @@
 local compile = require "compile"
 local depend = require "depend"
 local diag = require "diag"
-local edit = require "edit"
 local enum = require "enum"
 
 local M = {}
@@ -145,14 +144,9 @@ function M.candidates(model, entry, tier)
     local op = model.op[entry.op]
     local tiling, variant = tiling_variant(model, op, entry.variant, tier)
     if not tiling then
-        local known = {}
-        for name in pairs(model.tilings) do
-            known[#known + 1] = name
-        end
-        local near = edit.near(op.family or "", known)
-        diag.at(op.node, "op %s: no tiling for variant %s on tier %s: add it "
-            .. "to spec/tiling/%s.yaml%s", op.name, entry.variant, tier,
-            op.family, near and "" or " (a new file)")
+        diag.at(model.tilings[op.family].node, "no configs for variant %s on "
+            .. "tier %s, which op %s needs: tiers: {%s: {%s: {config: ...}}}",
+            entry.variant, tier, op.name, tier, entry.variant)
         return {}
     end
     local out = {}
@@ -188,16 +182,24 @@ function M.prelude(k)
     return family(k).prelude(k)
 end
 
--- The launch recipe as the core's struct; see tables.h.
-function M.recipe(k)
-    local op, raw = k.op, family(k).recipe(k)
-    local kinds = enum.read("runtime/core/tables.h", "KILN_SLOT_")
-    local config, n = {}, #op.lets
+-- What a recipe's expressions may name: those of slots, the op's attributes
+-- first; those of units and grain, rows, cols, the op's lets and the config.
+local function recipe_scopes(k)
+    local config, n = {}, #k.op.lets
     for i, field in ipairs(k.config) do
         config[field.name] = i - 1
     end
-    local scope = compile.with(k.model.scope[op.name], "config", config)
-    scope = compile.with(scope, "lets", {rows = n, cols = n + 1})
+    local slots = compile.with(k.model.scope[k.op.name], "config", config)
+    local units = compile.with(slots, "lets", {rows = n, cols = n + 1})
+    units.attrs, units.tensors = {}, {}
+    return slots, units
+end
+
+-- The launch recipe as the core's struct; see tables.h.
+function M.recipe(k)
+    local raw = family(k).recipe(k)
+    local kinds = enum.read("runtime/core/tables.h", "KILN_SLOT_")
+    local scope, of_units = recipe_scopes(k)
     local slots = {}
     for i, slot in ipairs(raw.slots) do
         slots[i] = {
@@ -208,8 +210,8 @@ function M.recipe(k)
         }
     end
     return {
-        slots = slots, units = compile.text(raw.units, scope),
-        grain = compile.text(raw.grain, scope),
+        slots = slots, units = compile.text(raw.units, of_units),
+        grain = compile.text(raw.grain, of_units),
     }
 end
 

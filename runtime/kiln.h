@@ -108,9 +108,9 @@ typedef struct kiln_cost {
     int64_t bytes_written;
     int64_t flops;
     int32_t launches;
-    int32_t n_buffers;               /* written: all of them */
-    int32_t buffer_capacity;         /* in: room in buffers */
-    kiln_buffer_cost *buffers;       /* in: may be NULL with capacity 0 */
+    int32_t n_buffers;         /* written: all of them */
+    int32_t buffer_capacity;   /* in: room in buffers */
+    kiln_buffer_cost *buffers; /* in: may be NULL with capacity 0 */
 } kiln_cost;
 
 /* The lowest position at which a kernel met data it must refuse. */
@@ -157,8 +157,8 @@ kiln_status kiln_plan_describe(const kiln_plan *plan, char *text, size_t cap);
 /* data[i] stands in for tensor i's data pointer (its byte_offset is added);
  * data NULL: the pointers seen at creation. Pointers may be less aligned than
  * at creation, or overlap, only as far as the planned kernels allow. On the
- * cpu, stream is NULL and the call returns when the work is done. Allocates nothing, takes no lock of
- * the plan, and may be called from many threads. */
+ * cpu, stream is NULL and the call returns when the work is done. Allocates
+ * nothing, takes no lock of the plan, and may be called from many threads. */
 kiln_status kiln_plan_enqueue(const kiln_plan *plan, void *const *data,
                               void *workspace, void *stream);
 /* The cpu knows no faults. */

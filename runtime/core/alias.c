@@ -19,6 +19,17 @@ static bool exact_alias(const kiln_view *a, uintptr_t a_base,
     return true;
 }
 
+/* Whether one ends before the other starts, as is most common by far. */
+static bool apart(const kiln_operand *a, uintptr_t a_base,
+                  const kiln_operand *b, uintptr_t b_base)
+{
+    uint64_t a_start = (uint64_t)a_base + (uint64_t)a->view.offset;
+    uint64_t b_start = (uint64_t)b_base + (uint64_t)b->view.offset;
+
+    return a_start < b_start ? b_start - a_start >= (uint64_t)a->bytes
+                             : a_start - b_start >= (uint64_t)b->bytes;
+}
+
 kiln_status kiln_program_check_overlap(const kiln_op *op,
                                        const kiln_operand *operands, int n,
                                        const uintptr_t *base, kiln_error *err)
@@ -35,6 +46,7 @@ kiln_status kiln_program_check_overlap(const kiln_op *op,
 
             if (t == w || base[t] == 0 || other->dtype == KILN_NONE ||
                 (t < w && operands[t].role != KILN_IN) ||
+                apart(&operands[w], base[w], &operands[t], base[t]) ||
                 !kiln_view_overlaps(out, base[w], other, base[t]) ||
                 (op->in_place && operands[t].role == KILN_IN &&
                  exact_alias(out, base[w], other, base[t]))) {

@@ -51,28 +51,28 @@ static const char *read_dims(kiln_view *view, const DLTensor *tensor)
     return NULL;
 }
 
-static const char *check_extent(kiln_view *view, const DLTensor *tensor)
+static const char *check_extent(kiln_view *view, const DLTensor *tensor,
+                                int64_t *bytes)
 {
     int64_t low, high, numel;
 
-    if (!kiln_view_numel(view, &numel)) {
-        return "element count overflows int64";
-    }
     if (tensor->strides == NULL && !kiln_view_pack(view)) {
         return "element count overflows int64";
     }
     if (!kiln_view_extent(view, &low, &high)) {
-        return "byte extent overflows int64";
+        return kiln_view_numel(view, &numel) ? "byte extent overflows int64"
+                                             : "element count overflows int64";
     }
+    *bytes = high - low;
     return NULL;
 }
 
-static const char *check_data(const kiln_view *view, const DLTensor *tensor)
+static const char *check_data(const kiln_view *view, const DLTensor *tensor,
+                              int64_t bytes)
 {
     uint64_t address = (uint64_t)(uintptr_t)tensor->data;
-    int64_t numel;
 
-    if (tensor->data == NULL || !kiln_view_numel(view, &numel) || numel == 0) {
+    if (tensor->data == NULL || bytes == 0) {
         return NULL;
     }
     if ((address + (uint64_t)view->offset) %
@@ -83,7 +83,8 @@ static const char *check_data(const kiln_view *view, const DLTensor *tensor)
     return NULL;
 }
 
-static const char *read_tensor(kiln_view *view, const DLTensor *tensor)
+static const char *read_tensor(kiln_view *view, const DLTensor *tensor,
+                               int64_t *bytes)
 {
     kiln_dtype dtype = kiln_dtype_from_dlpack(tensor->dtype);
     const char *why;
@@ -103,18 +104,19 @@ static const char *read_tensor(kiln_view *view, const DLTensor *tensor)
     }
     view->offset = (int64_t)tensor->byte_offset;
     if ((why = read_dims(view, tensor)) != NULL ||
-        (why = check_extent(view, tensor)) != NULL) {
+        (why = check_extent(view, tensor, bytes)) != NULL) {
         return why;
     }
-    return check_data(view, tensor);
+    return check_data(view, tensor, *bytes);
 }
 
 kiln_status kiln_bind_tensor(kiln_call *call, int index, const DLTensor *tensor,
-                             DLDevice device, kiln_error *err)
+                             DLDevice device, int64_t *bytes, kiln_error *err)
 {
     kiln_view *view = &call->tensors[index];
     const char *why;
 
+    *bytes = 0;
     view->buffer = index;
     if (tensor == NULL) {
         view->dtype = KILN_NONE;
@@ -132,7 +134,7 @@ kiln_status kiln_bind_tensor(kiln_call *call, int index, const DLTensor *tensor,
                          (int)tensor->device.device_id, (int)device.device_type,
                          (int)device.device_id);
     }
-    if ((why = read_tensor(view, tensor)) != NULL) {
+    if ((why = read_tensor(view, tensor, bytes)) != NULL) {
         return fail_tensor(call, index, err, why);
     }
     if (view->ndim == 0) {
@@ -488,14 +490,21 @@ kiln_status kiln_bind_check_shapes(const kiln_call *call,
     return KILN_OK;
 }
 
+static bool has_elements(const kiln_view *view)
+{
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->size[d] == 0) {
+            return false;
+        }
+    }
+    return view->dtype != KILN_NONE;
+}
+
 bool kiln_bind_empty(const kiln_call *call)
 {
     for (int t = 0; t < call->op->n_tensors; t++) {
-        int64_t numel = 0;
-
         if (call->op->tensors[t].role != KILN_IN &&
-            call->tensors[t].dtype != KILN_NONE &&
-            (!kiln_view_numel(&call->tensors[t], &numel) || numel != 0)) {
+            has_elements(&call->tensors[t])) {
             return false;
         }
     }

@@ -11,6 +11,7 @@
 /* One op being planned. */
 typedef struct kiln_call {
     const kiln_op *op;
+    int index;        /* of op in the tables */
     uint32_t scalars; /* bit t: tensor t came with rank 0 */
     bool inner;       /* of a step: there rank 0 and [1] are the same */
     int n_tensors;    /* op's, then temporaries of the chosen route */
@@ -20,9 +21,10 @@ typedef struct kiln_call {
 } kiln_call;
 
 /* Checks one DLPack tensor and fills its view (rank 0 becomes [1]); buffer is
- * the view's number. NULL is an absent tensor. */
+ * the view's number. *bytes: from its first element's start to its last one's
+ * end. NULL is an absent tensor. */
 kiln_status kiln_bind_tensor(kiln_call *call, int index, const DLTensor *tensor,
-                             DLDevice device, kiln_error *err);
+                             DLDevice device, int64_t *bytes, kiln_error *err);
 /* Fills call->attrs from attrs and defaults; names must be known, unique and
  * of the declared kind. */
 kiln_status kiln_bind_attrs(kiln_call *call, const kiln_attr *attrs, int n,

@@ -14,7 +14,7 @@ kiln_status kiln_build_no_memory(kiln_build *build, size_t bytes)
 static bool grow(kiln_build *build, void **array, int32_t n, int32_t *room,
                  size_t size, int32_t limit, const char *what)
 {
-    int32_t wanted = *room == 0 ? 2 : *room * 4;
+    int32_t wanted = *room == 0 ? 4 : *room * 4;
     void *bigger;
 
     if (n >= limit) {

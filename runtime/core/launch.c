@@ -14,7 +14,7 @@ static kiln_status find_row_dim(kiln_build *build, const kiln_call *call,
                                 int *row_dim)
 {
     const kiln_op *op = call->op;
-    kiln_scope scope = kiln_build_scope(build, call);
+    kiln_scope scope;
     int64_t dim;
     char why[160];
 
@@ -22,6 +22,7 @@ static kiln_status find_row_dim(kiln_build *build, const kiln_call *call,
     if (op->space != KILN_SPACE_ROWS) {
         return KILN_OK;
     }
+    scope = kiln_build_scope(build, call);
     if (!kiln_expr_int(&op->row_dim, &scope, &dim, why, sizeof why)) {
         return fail_expr(build, call, &op->row_dim, why);
     }
@@ -130,15 +131,13 @@ static kiln_status check_state(kiln_build *build, const kiln_node *node)
     return KILN_OK;
 }
 
-static kiln_status choose_kernel(kiln_build *build, kiln_node *node)
+static kiln_status choose_kernel(kiln_build *build, kiln_node *node, int index)
 {
     const kiln_request *request = build->request;
     kiln_found found;
-    const kiln_op_keys *keys;
-    int index = 0;
+    const kiln_op_keys *keys =
+        index < request->tier->n_ops ? request->tier->ops[index] : NULL;
 
-    (void)kiln_find_op(request->tables, node->key->op->name, &index);
-    keys = index < request->tier->n_ops ? request->tier->ops[index] : NULL;
     if (!kiln_find_cell(request->tables, keys, node->key, &found)) {
         return kiln_refuse(request->tables, request->tier, keys, node->key,
                            build->err);
@@ -181,8 +180,13 @@ static int slot_count(const kiln_recipe *recipe, int *pointers)
 
 static void put_dims(uint64_t *args, const int64_t *values, int n, int64_t pad)
 {
-    for (int d = 0; d < KILN_MAX_RANK; d++) {
-        args[d] = (uint64_t)(d < n ? values[d] : pad);
+    int d = 0;
+
+    for (; d < n; d++) {
+        args[d] = (uint64_t)values[d];
+    }
+    for (; d < KILN_MAX_RANK; d++) {
+        args[d] = (uint64_t)pad;
     }
 }
 
@@ -296,22 +300,26 @@ static kiln_status bake(kiln_build *build, kiln_call *call, kiln_node *node,
 }
 
 /* Bytes that elements occupy: a broadcast dim counts once, and dims whose
- * strides fold onto each other what they span at most. */
+ * strides fold onto each other what they span at most. The span fits int64:
+ * it is part of an extent that was checked; the product need not. */
 static int64_t touched_bytes(const kiln_view *view)
 {
-    int64_t n = kiln_dtype_size((kiln_dtype)view->dtype);
-    int64_t low, high;
+    int64_t count = 1;
+    int64_t span = 1;
 
-    if (!kiln_view_extent(view, &low, &high)) {
-        return 0; /* not so: every view's extent was checked */
-    }
     for (int d = 0; d < view->ndim; d++) {
-        if (view->stride[d] != 0 &&
-            (__builtin_mul_overflow(n, view->size[d], &n) || n > high - low)) {
-            return high - low;
+        int64_t size = view->stride[d] == 0 ? 1 : view->size[d];
+
+        if (view->size[d] == 0) {
+            return 0;
         }
+        if (__builtin_mul_overflow(count, size, &count)) {
+            count = INT64_MAX;
+        }
+        span += (size - 1) * view->stride[d];
     }
-    return n;
+    return (count < span ? count : span) *
+           kiln_dtype_size((kiln_dtype)view->dtype);
 }
 
 /* One tensor's traffic, and its buffer's lifetime. */
@@ -396,7 +404,7 @@ kiln_status kiln_launch(kiln_build *build, kiln_call *call, int route)
         build->request->tier == NULL) {
         return status;
     }
-    if ((status = choose_kernel(build, node)) != KILN_OK) {
+    if ((status = choose_kernel(build, node, call->index)) != KILN_OK) {
         return status;
     }
     return bake(build, call, node, &space);

@@ -36,12 +36,15 @@ static kiln_status evaluate_lets(kiln_build *build, kiln_call *call)
 kiln_status kiln_build_holds(kiln_build *build, const kiln_call *call,
                              const kiln_expr *when, bool *holds)
 {
-    kiln_scope scope = kiln_build_scope(build, call);
+    kiln_scope scope;
     char why[160];
 
     *holds = true;
-    if (when->n_code > 0 &&
-        !kiln_expr_bool(when, &scope, holds, why, sizeof why)) {
+    if (when->n_code == 0) {
+        return KILN_OK;
+    }
+    scope = kiln_build_scope(build, call);
+    if (!kiln_expr_bool(when, &scope, holds, why, sizeof why)) {
         return kiln_fail(build->err, KILN_INVALID_ARGUMENT, "op %s: %s: %s",
                          call->op->name, when->text, why);
     }
@@ -148,20 +151,19 @@ static kiln_status bind_operands(kiln_build *build, kiln_call *call)
         const DLTensor *tensor = request->tensors[t];
         kiln_operand *operand = &program->operands[t];
         kiln_buffer *buffer = kiln_build_buffer(build);
-        int64_t low;
         kiln_status status;
 
         if (buffer == NULL) {
             return build->err->status;
         }
-        status = kiln_bind_tensor(call, t, tensor, request->device, build->err);
+        status = kiln_bind_tensor(call, t, tensor, request->device,
+                                  &buffer->bytes, build->err);
         if (status != KILN_OK) {
             return status;
         }
         buffer->name = call->op->tensors[t].name;
-        (void)kiln_view_extent(&call->tensors[t], &low, &buffer->bytes);
-        buffer->bytes -= low;
         operand->view = call->tensors[t];
+        operand->bytes = buffer->bytes;
         operand->base = tensor != NULL ? (uintptr_t)tensor->data : 0;
         operand->role = call->op->tensors[t].role;
         operand->align_log2 = 0;
@@ -206,7 +208,7 @@ static kiln_status place_temporaries(kiln_build *build)
     return KILN_OK;
 }
 
-static kiln_status plan_all(kiln_build *build)
+static kiln_status plan_all(kiln_build *build, int index)
 {
     const kiln_request *request = build->request;
     kiln_program *program = build->program;
@@ -215,6 +217,7 @@ static kiln_status plan_all(kiln_build *build)
     kiln_status status;
 
     call.op = program->op;
+    call.index = index;
     call.scalars = 0;
     call.inner = false;
     call.n_tensors = 0;
@@ -270,7 +273,7 @@ kiln_status kiln_program_create(kiln_program **program,
     p->arena = arena;
     p->op = op;
     build = (kiln_build){.request = request, .program = p, .err = err};
-    status = plan_all(&build);
+    status = plan_all(&build, index);
     if (status != KILN_OK) {
         kiln_program_destroy(p);
         return status;

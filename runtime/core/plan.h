@@ -65,6 +65,7 @@ typedef struct kiln_decision {
 /* A caller's tensor as planned, for the checks at enqueue. */
 typedef struct kiln_operand {
     kiln_view view;
+    int64_t bytes;      /* that view spans from base + offset */
     uintptr_t base;     /* data pointer seen, 0: none */
     uint8_t role;       /* kiln_role */
     uint8_t align_log2; /* alignment of base + offset that keys relied on */

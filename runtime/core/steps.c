@@ -189,6 +189,7 @@ static kiln_status check_step_overlap(kiln_build *build,
 
     for (int t = 0; t < n; t++) {
         operands[t].view = callee->tensors[t];
+        operands[t].bytes = INT64_MAX; /* as far as known */
         operands[t].role = callee->op->tensors[t].role;
     }
     for (int first = 0; first < n - 1 && status == KILN_OK; first++) {
@@ -254,9 +255,8 @@ static kiln_status run_step(kiln_build *build, const kiln_call *call,
 {
     kiln_call callee;
     kiln_status status;
-    int index;
 
-    callee.op = kiln_find_op(build->request->tables, step->op, &index);
+    callee.op = kiln_find_op(build->request->tables, step->op, &callee.index);
     if (callee.op == NULL) {
         return kiln_fail(build->err, KILN_INTERNAL,
                          "op %s: step: no op \"%.40s\"", call->op->name,

@@ -91,14 +91,14 @@ typedef struct kiln_binding {
 } kiln_binding;
 
 typedef struct kiln_step {
-    kiln_expr when;     /* absent: always */
-    const char *op;     /* callee; "" for a loop */
+    kiln_expr when; /* absent: always */
+    const char *op; /* callee; "" for a loop */
     const kiln_binding *tensors;
     int32_t n_tensors;
     const kiln_binding *attrs;
     int32_t n_attrs;
-    int32_t loop;         /* a loop: its variable's slot */
-    kiln_expr start;      /* for v in range(start, stop, step) */
+    int32_t loop;    /* a loop: its variable's slot */
+    kiln_expr start; /* for v in range(start, stop, step) */
     kiln_expr stop;
     kiln_expr step;
     const struct kiln_step *body;
@@ -115,8 +115,8 @@ typedef struct kiln_temporary {
 } kiln_temporary;
 
 typedef struct kiln_route {
-    const char *name; /* the variant's, or the composite route's own */
-    kiln_expr when;   /* absent: always */
+    const char *name;  /* the variant's, or the composite route's own */
+    kiln_expr when;    /* absent: always */
     int32_t composite; /* 1: steps; 0: the variant called `name` */
     const kiln_temporary *temporaries;
     int32_t n_temporaries;
@@ -148,12 +148,12 @@ typedef struct kiln_op {
     int32_t n_lets;
     const kiln_route *routes;
     int32_t n_routes;
-    uint8_t space;      /* kiln_space_kind */
-    kiln_expr row_dim;  /* KILN_SPACE_ROWS: the dim set apart */
-    uint8_t in_place;   /* an output may alias an input exactly */
+    uint8_t space;     /* kiln_space_kind */
+    kiln_expr row_dim; /* KILN_SPACE_ROWS: the dim set apart */
+    uint8_t in_place;  /* an output may alias an input exactly */
     const kiln_axis *axes;
     int32_t n_axes;
-    kiln_expr flops;    /* of one call, for the cost */
+    kiln_expr flops; /* of one call, for the cost */
 } kiln_op;
 
 /* --- ladders and arch profiles ------------------------------------------ */
@@ -183,14 +183,14 @@ typedef struct kiln_arch {
 
 /* One 64-bit argument slot of a kernel's argument struct. */
 typedef enum kiln_slot_kind {
-    KILN_SLOT_DATA = 0,  /* tensor's base pointer */
-    KILN_SLOT_RANK,      /* outer dims after merging */
-    KILN_SLOT_SIZE,      /* KILN_MAX_RANK slots: outer sizes, padded with 1 */
-    KILN_SLOT_STRIDE,    /* KILN_MAX_RANK slots: tensor's outer strides */
-    KILN_SLOT_ROW_SIZE,  /* size of the dim set apart */
+    KILN_SLOT_DATA = 0,   /* tensor's base pointer */
+    KILN_SLOT_RANK,       /* outer dims after merging */
+    KILN_SLOT_SIZE,       /* KILN_MAX_RANK slots: outer sizes, padded with 1 */
+    KILN_SLOT_STRIDE,     /* KILN_MAX_RANK slots: tensor's outer strides */
+    KILN_SLOT_ROW_SIZE,   /* size of the dim set apart */
     KILN_SLOT_ROW_STRIDE, /* tensor's stride along it */
-    KILN_SLOT_INT,       /* value of expr */
-    KILN_SLOT_FLOAT      /* value of expr as double */
+    KILN_SLOT_INT,        /* value of expr */
+    KILN_SLOT_FLOAT       /* value of expr as double */
 } kiln_slot_kind;
 
 typedef struct kiln_slot {
@@ -213,7 +213,7 @@ typedef void kiln_cpu_kernel(const void *args, int64_t first, int64_t last);
 
 typedef struct kiln_kernel {
     const char *symbol;
-    const char *config; /* "lanes=16 unroll=2" */
+    const char *config;    /* "lanes=16 unroll=2" */
     const int64_t *values; /* of the config's fields, in their order */
     int32_t n_values;
     const kiln_recipe *recipe;

@@ -20,9 +20,9 @@ end
 -- The text that differs by layout: where a row of tensor `name` starts, and
 -- its element at `col`.
 local function row_start(k, name)
-    if k.layout == "contiguous" then return "row * size" end
-    return string.format("kiln_row_offset(index, arg->rank, arg->%s_stride)",
-                         name)
+    if k.layout == "contiguous" then return " + row * size" end
+    return string.format(
+        " +\n    kiln_row_offset(index, arg->rank, arg->%s_stride)", name)
 end
 
 local function element(k, name, col)

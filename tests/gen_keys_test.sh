@@ -1,0 +1,18 @@
+#!/bin/bash
+# What our own specs declare: key counts an op against tests/golden, buckets
+# complete and without overlap by arithmetic of their own (gen_keys.py), and
+# the planner's keys of random calls.
+source tests/gen_lib.sh
+"$kiln" keys >"$work/keys"
+# After a change of specs that is meant, the new counts are what this prints as
+# found.
+check "key counts an op and dtypes; softmax at least 300 a dtype" \
+    python3 tests/gen_keys.py counts tests/golden/key_counts.tsv <"$work/keys"
+check "each size within limits falls into one key of its group" \
+    python3 tests/gen_keys.py ladders spec <"$work/keys"
+python3 tests/gen_keys.py calls spec 4 <"$work/keys" |
+    while IFS=$'\t' read -r call key; do
+        says "explain $call" 3 "key $key" "serves M=" -- \
+            sh -c "'$kiln' explain --ops softmax '$call'
+                   s=\$?; test \$s -eq 0 && s=3; exit \$s"
+    done

@@ -1,0 +1,242 @@
+#include "certify_tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/expr.h"
+#include "core/key.h"
+#include "core/space.h"
+
+#define COUNT(array) ((int32_t)(sizeof(array) / sizeof *(array)))
+
+/* --- kernels -------------------------------------------------------------- */
+
+typedef struct tensor_args {
+    float *data;
+    int64_t stride[KILN_MAX_RANK];
+    int64_t row_stride;
+} tensor_args;
+
+typedef struct map_args {
+    int64_t rank;
+    int64_t size[KILN_MAX_RANK];
+    int64_t row_size;
+    tensor_args x;
+    tensor_args y;
+} map_args;
+
+static int64_t total(const map_args *a)
+{
+    int64_t n = a->row_size;
+    for (int64_t d = 0; d < a->rank; d++)
+        n *= a->size[d];
+    return n;
+}
+
+static float *at(const map_args *a, const tensor_args *t, int64_t unit)
+{
+    int64_t row = unit / a->row_size;
+    int64_t place = unit % a->row_size * t->row_stride;
+    for (int64_t d = a->rank - 1; d >= 0; d--) {
+        place += row % a->size[d] * t->stride[d];
+        row /= a->size[d];
+    }
+    return t->data + place;
+}
+
+static float relu(float x)
+{
+    return x < 0 ? 0 : x;
+}
+
+static float next_up(float x)
+{
+    return x > 0 && x < 1e30f ? nextafterf(x, INFINITY) : x;
+}
+
+static void right(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    for (int64_t u = first; u < last; u++)
+        *at(a, &a->y, u) = relu(*at(a, &a->x, u));
+}
+
+static void zeros(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    for (int64_t u = first; u < last; u++)
+        *at(a, &a->y, u) = 0;
+}
+
+static void drops_nan(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    for (int64_t u = first; u < last; u++)
+        *at(a, &a->y, u) = fmaxf(0, *at(a, &a->x, u));
+}
+
+static void drops_tail(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    right(args, first, last == total(a) ? last - 1 : last);
+}
+
+static void writes_on(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    right(args, first, last);
+    if (last == total(a))
+        at(a, &a->y, last - 1)[1] = 0;
+}
+
+static void reads_on(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    right(args, first, last);
+    volatile float beyond = at(a, &a->x, last - 1)[1];
+    (void)beyond;
+}
+
+static void reads_output(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    for (int64_t u = first; u < last; u++) {
+        float old = *at(a, &a->y, u);
+        float x = relu(*at(a, &a->x, u));
+        *at(a, &a->y, u) = isnan(old) ? x : next_up(x);
+    }
+}
+
+/* Its result depends on how work is cut. */
+static void knows_cuts(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    right(args, first, last);
+    if (last - first < total(a))
+        for (int64_t u = first; u < last; u++)
+            *at(a, &a->y, u) = next_up(*at(a, &a->y, u));
+}
+
+static void writes_input(const void *args, int64_t first, int64_t last)
+{
+    const map_args *a = args;
+    right(args, first, last);
+    for (int64_t u = first; u < last; u++)
+        if (*at(a, &a->x, u) < 0)
+            *at(a, &a->x, u) = -1;
+}
+
+/* --- tables --------------------------------------------------------------- */
+
+#define NO_EXPR                                                                \
+    {                                                                          \
+        "", NULL, 0                                                            \
+    }
+#define EXPR(words, code)                                                      \
+    {                                                                          \
+        words, code, COUNT(code)                                               \
+    }
+
+static const kiln_ins numel_code[] = {{KILN_X_TENSOR, 0, 0, 0},
+                                      {KILN_X_NUMEL, 0, 0, 0}};
+static const kiln_ins units_code[] = {
+    {KILN_X_LET, 0, 0, 0}, {KILN_X_LET, 0, 1, 0}, {KILN_X_MUL, 0, 0, 0}};
+static const kiln_ins one_code[] = {{KILN_X_INT, 0, 1, 0}};
+
+/* ORDER: struct map_args. */
+static const kiln_slot slots[] = {
+    {KILN_SLOT_RANK, 0, NO_EXPR},       {KILN_SLOT_SIZE, 0, NO_EXPR},
+    {KILN_SLOT_ROW_SIZE, 0, NO_EXPR},   {KILN_SLOT_DATA, 0, NO_EXPR},
+    {KILN_SLOT_STRIDE, 0, NO_EXPR},     {KILN_SLOT_ROW_STRIDE, 0, NO_EXPR},
+    {KILN_SLOT_DATA, 1, NO_EXPR},       {KILN_SLOT_STRIDE, 1, NO_EXPR},
+    {KILN_SLOT_ROW_STRIDE, 1, NO_EXPR},
+};
+static const kiln_recipe recipe = {
+    slots, COUNT(slots), EXPR("rows * row", units_code), EXPR("1", one_code)};
+static const int64_t values[] = {0};
+
+#define KERNEL(fn)                                                             \
+    {                                                                          \
+#fn, "is=" #fn, values, 1, &recipe, fn, 0                              \
+    }
+
+static const kiln_kernel kernels[] = {
+    KERNEL(right),        KERNEL(zeros),      KERNEL(drops_nan),
+    KERNEL(drops_tail),   KERNEL(writes_on),  KERNEL(reads_on),
+    KERNEL(reads_output), KERNEL(knows_cuts), KERNEL(writes_input),
+};
+static const uint16_t configs[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+
+static const kiln_op_tensor tensors[] = {
+    {.name = "x", .role = KILN_IN, .keyed = 1, .dtypes = 1u << KILN_F32},
+    {.name = "y",
+     .role = KILN_OUT,
+     .like = 1,
+     .shape_rule = KILN_SHAPE_BROADCAST},
+};
+static const kiln_axis axes[] = {{"n", 0, EXPR("numel(x)", numel_code)}};
+static const kiln_route routes[] = {{.name = "map"}};
+static const kiln_op relu_op = {
+    .name = "relu",
+    .spec = "spec/op/relu.yaml",
+    .tensors = tensors,
+    .n_tensors = 2,
+    .routes = routes,
+    .n_routes = 1,
+    .space = KILN_SPACE_BROADCAST,
+    .axes = axes,
+    .n_axes = 1,
+};
+
+static const int64_t edges[] = {64, 100000};
+static const kiln_ladder ladders[] = {{"n", edges, COUNT(edges), NULL, 0}};
+static const kiln_cell cells[] = {{KILN_CELL1(0), 0, 0, 0, 1.0f},
+                                  {KILN_CELL1(1), 0, 0, 0, 1.0f}};
+static kiln_group groups[3];
+static kiln_op_keys keys = {"relu", groups, 3, kernels, COUNT(kernels)};
+
+static const kiln_op *const ops[] = {&relu_op};
+static const kiln_op_keys *const op_keys[] = {&keys};
+static const char *const devices[] = {"Some Processor"};
+static const kiln_tier_table base = {"cpu", "base", devices, 1, op_keys, 1};
+static const kiln_tier_table *const tiers[] = {&base};
+static const kiln_arch archs[] = {{"cpu", "cpu", 0, NULL, 0}};
+
+const kiln_tables kiln_generated_tables = {
+    .layout = KILN_TABLE_LAYOUT,
+    .ladders = ladders,
+    .n_ladders = 1,
+    .archs = archs,
+    .n_archs = 1,
+    .ops = ops,
+    .n_ops = 1,
+    .tiers = tiers,
+    .n_tiers = 1,
+};
+
+static int by_packed(const void *a, const void *b)
+{
+    uint64_t pa = ((const kiln_group *)a)->packed;
+    uint64_t pb = ((const kiln_group *)b)->packed;
+    return (pa > pb) - (pa < pb);
+}
+
+int certify_tables_init(void **state)
+{
+    static char texts[3][KILN_KEY_TEXT];
+    (void)state;
+    for (int layout = KILN_CONTIGUOUS; layout <= KILN_GENERAL; layout++) {
+        kiln_key key = {.op = &relu_op, .layout = (uint8_t)layout};
+        key.dtypes[0] = key.dtypes[1] = KILN_F32;
+        if (!kiln_group_pack(&key, &groups[layout].packed))
+            return 1;
+        kiln_group_text(&key, texts[layout], KILN_KEY_TEXT);
+        groups[layout].text = texts[layout];
+        groups[layout].cells = cells;
+        groups[layout].n_cells = COUNT(cells);
+        groups[layout].configs = configs;
+        groups[layout].n_configs = COUNT(configs);
+    }
+    qsort(groups, 3, sizeof *groups, by_packed);
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* certify_tables.h: tables of an op "relu" of f32 for the tests of the
+ * certification runner. Of its configs "is=NAME" all but is=right are wrong,
+ * each in the way that its kernel's name says.
+ */
+#ifndef KILN_TESTS_CERTIFY_TABLES_H
+#define KILN_TESTS_CERTIFY_TABLES_H
+
+#include "internal.h"
+
+/* A set-up of a cmocka group: completes kiln_generated_tables. */
+int certify_tables_init(void **state);
+
+#endif /* KILN_TESTS_CERTIFY_TABLES_H */

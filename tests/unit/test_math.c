@@ -1,0 +1,364 @@
+/* sources: none */
+/* libs: -lm */
+/* Truth of float: the C library's double functions (below 1 unit in the last
+ * place of a double), at every 251st float. Truth of double: mpmath. Truth
+ * of conversions: searched among all values of the narrow type in double. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cpu/math.h"
+
+struct point {
+    double x, value, rest;
+};
+
+#include "../golden/math_points.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define STEP 251u /* between tested floats */
+
+/* --- measures ------------------------------------------------------------ */
+
+/* Spacing of floats (or doubles) at value. */
+static double ulp_f32(double value)
+{
+    const float size = fabsf((float)value);
+    const float next = size < FLT_MAX ? nextafterf(size, INFINITY) : size;
+    const float below = nextafterf(size, 0.0f);
+    return size < FLT_MAX ? (double)(next - size) : (double)(size - below);
+}
+
+static double ulp_f64(double value)
+{
+    const double size = fabs(value);
+    return size < DBL_MAX ? nextafter(size, INFINITY) - size
+                          : size - nextafter(size, 0.0);
+}
+
+/* Error of got in ulp; infinite when the kind of value differs. */
+static double error_f32(float got, double truth)
+{
+    const bool same = got == (float)truth || (isnan(got) && isnan(truth));
+    if (!isfinite(got) || !isfinite(truth)) {
+        return same ? 0.0 : INFINITY;
+    }
+    return fabs((double)got - truth) / ulp_f32(truth);
+}
+
+typedef float function_f32(float x);
+typedef double function_f64(double x);
+
+static double worst_f32(const char *name, function_f32 *ours,
+                        function_f64 *truth)
+{
+    double worst = 0.0;
+    float where = 0.0f;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += STEP) {
+        const float x = kiln_float_f32((uint32_t)bits);
+        const double error = error_f32(ours(x), truth((double)x));
+        if (error > worst) {
+            worst = error;
+            where = x;
+        }
+    }
+    print_message("%s_f32: %.3f ulp at %.9g\n", name, worst, (double)where);
+    return worst;
+}
+
+static double worst_f64(const char *name, function_f64 *ours,
+                        const struct point *points, size_t n)
+{
+    double worst = 0.0;
+    double where = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const double got = ours(points[i].x);
+        const double off = (got - points[i].value) - points[i].rest;
+        const double error = fabs(off) / ulp_f64(points[i].value);
+        if (!(error <= worst)) {
+            worst = error;
+            where = points[i].x;
+        }
+    }
+    print_message("%s_f64: %.3f ulp at %.17g\n", name, worst, where);
+    return worst;
+}
+
+/* --- functions, as pointers ------------------------------------------------
+ */
+
+static float exp_f32(float x)
+{
+    return kiln_exp_f32(x);
+}
+static float log_f32(float x)
+{
+    return kiln_log_f32(x);
+}
+static float tanh_f32(float x)
+{
+    return kiln_tanh_f32(x);
+}
+static float erf_f32(float x)
+{
+    return kiln_erf_f32(x);
+}
+static float erfc_f32(float x)
+{
+    return kiln_erfc_f32(x);
+}
+static double exp_f64(double x)
+{
+    return kiln_exp_f64(x);
+}
+static double log_f64(double x)
+{
+    return kiln_log_f64(x);
+}
+static double tanh_f64(double x)
+{
+    return kiln_tanh_f64(x);
+}
+static double erf_f64(double x)
+{
+    return kiln_erf_f64(x);
+}
+static double erfc_f64(double x)
+{
+    return kiln_erfc_f64(x);
+}
+
+static void float_functions(void **state)
+{
+    (void)state;
+    assert_true(worst_f32("exp", exp_f32, exp) <= 1.0);
+    assert_true(worst_f32("log", log_f32, log) <= 1.0);
+    assert_true(worst_f32("tanh", tanh_f32, tanh) <= 3.0);
+    assert_true(worst_f32("erf", erf_f32, erf) <= 2.0);
+    assert_true(worst_f32("erfc", erfc_f32, erfc) <= 5.0);
+}
+
+#define WORST(name)                                                            \
+    worst_f64(#name, name##_f64, name##_points, COUNT(name##_points))
+
+static void double_functions(void **state)
+{
+    (void)state;
+    assert_true(WORST(exp) <= 1.0);
+    assert_true(WORST(log) <= 1.0);
+    assert_true(WORST(tanh) <= 3.0);
+    assert_true(WORST(erf) <= 2.0);
+    assert_true(WORST(erfc) <= 3.0);
+}
+
+/* --- special values --------------------------------------------------------
+ */
+
+static void special_floats(void **state)
+{
+    (void)state;
+    assert_true(kiln_exp_f32(-INFINITY) == 0.0f);
+    assert_true(kiln_exp_f32(INFINITY) == INFINITY);
+    assert_true(kiln_exp_f32(88.73f) == INFINITY);
+    assert_true(kiln_exp_f32(-103.98f) == 0.0f);
+    assert_true(kiln_exp_f32(-103.9f) == 0x1p-149f);
+    assert_true(kiln_exp_f32(0.0f) == 1.0f);
+    assert_true(isnan(kiln_exp_f32(NAN)));
+    assert_true(kiln_log_f32(0.0f) == -INFINITY);
+    assert_true(kiln_log_f32(-0.0f) == -INFINITY);
+    assert_true(kiln_log_f32(1.0f) == 0.0f);
+    assert_true(kiln_log_f32(INFINITY) == INFINITY);
+    assert_true(isnan(kiln_log_f32(-1.0f)));
+    assert_true(isnan(kiln_log_f32(NAN)));
+    assert_true(kiln_tanh_f32(INFINITY) == 1.0f);
+    assert_true(kiln_tanh_f32(-INFINITY) == -1.0f);
+    assert_true(signbit(kiln_tanh_f32(-0.0f)));
+    assert_true(isnan(kiln_tanh_f32(NAN)));
+    assert_true(kiln_erfc_f32(INFINITY) == 0.0f);
+    assert_true(kiln_erfc_f32(-INFINITY) == 2.0f);
+    assert_true(isnan(kiln_erfc_f32(NAN)));
+    assert_true(kiln_erf_f32(-INFINITY) == -1.0f);
+    assert_true(isnan(kiln_erf_f32(NAN)));
+}
+
+static void special_doubles(void **state)
+{
+    (void)state;
+    assert_true(kiln_exp_f64(-INFINITY) == 0.0);
+    assert_true(kiln_exp_f64(INFINITY) == INFINITY);
+    assert_true(kiln_exp_f64(709.79) == INFINITY);
+    assert_true(kiln_exp_f64(-745.14) == 0.0);
+    assert_true(kiln_exp_f64(-745.0) == 0x1p-1074);
+    assert_true(isnan(kiln_exp_f64(NAN)));
+    assert_true(kiln_log_f64(0.0) == -INFINITY);
+    assert_true(kiln_log_f64(INFINITY) == INFINITY);
+    assert_true(isnan(kiln_log_f64(-1.0)));
+    assert_true(isnan(kiln_log_f64(NAN)));
+    assert_true(kiln_tanh_f64(INFINITY) == 1.0);
+    assert_true(kiln_tanh_f64(-INFINITY) == -1.0);
+    assert_true(isnan(kiln_tanh_f64(NAN)));
+    assert_true(kiln_erfc_f64(INFINITY) == 0.0);
+    assert_true(kiln_erfc_f64(-INFINITY) == 2.0);
+    assert_true(isnan(kiln_erfc_f64(NAN)));
+    assert_true(kiln_erf_f64(INFINITY) == 1.0);
+    assert_true(isnan(kiln_erf_f64(NAN)));
+}
+
+static void nan_wins(void **state)
+{
+    (void)state;
+    assert_true(isnan(kiln_max_f32(NAN, 1.0f)));
+    assert_true(isnan(kiln_max_f32(1.0f, NAN)));
+    assert_true(isnan(kiln_min_f64(NAN, 1.0)));
+    assert_true(isnan(kiln_min_f64(1.0, NAN)));
+    assert_true(isnan(kiln_clamp_f32(NAN, 0.0f, 1.0f)));
+    assert_true(kiln_max_f32(-INFINITY, 2.0f) == 2.0f);
+    assert_true(kiln_min_f32(3.0f, 2.0f) == 2.0f);
+    assert_true(kiln_clamp_f64(7.0, -1.0, 1.0) == 1.0);
+}
+
+static void folds(void **state)
+{
+    (void)state;
+    float lanes[8] = {0x1p24f, 1, 1, 1, -0x1p24f, 1, 1, 1};
+    assert_true(kiln_fold_sum_f32(lanes, 8) == 6.0f);
+    double maxima[4] = {1, NAN, 3, 2};
+    assert_true(isnan(kiln_fold_max_f64(maxima, 4)));
+}
+
+/* --- conversions -----------------------------------------------------------
+ */
+
+/* The value of a 16-bit float from its fields: e exponent bits. */
+static double value_of(uint16_t h, int e)
+{
+    const int m = 15 - e;
+    const int bias = (1 << (e - 1)) - 1;
+    const int exponent = (h >> m) & ((1 << e) - 1);
+    const double fraction = (double)(h & ((1 << m) - 1));
+    const double size = exponent == (1 << e) - 1
+                            ? (fraction > 0 ? (double)NAN : (double)INFINITY)
+                            : (exponent == 0 ? ldexp(fraction, 1 - bias - m)
+                                             : ldexp(fraction + ldexp(1, m),
+                                                     exponent - bias - m));
+    return h >> 15 ? -size : size;
+}
+
+static void widening(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i <= UINT16_MAX; i++) {
+        const uint16_t h = (uint16_t)i;
+        const double half = value_of(h, 5);
+        const double brain = value_of(h, 8);
+        const double f16 = (double)kiln_f32_from_f16(h);
+        const double bf16 = (double)kiln_f32_from_bf16(h);
+        assert_true(f16 == half || (isnan(half) && isnan(f16)));
+        assert_true(bf16 == brain || (isnan(brain) && isnan(bf16)));
+        assert_true(signbit(f16) == signbit(half));
+        assert_true(kiln_f64_from_f16(h) == half || isnan(half));
+        assert_true(kiln_f64_from_bf16(h) == brain || isnan(brain));
+    }
+}
+
+/* Checks the neighbourhood of the midpoint above finite h >= 0: x just below
+ * it goes to h, just above to h + 1, itself to the even one. */
+static void check_midpoint(uint16_t h, int e, uint16_t (*from_f32)(float),
+                           uint16_t (*from_f64)(double))
+{
+    const uint16_t up = (uint16_t)(h + 1);
+    const double low = value_of(h, e);
+    const double top = value_of(up, e);
+    const double next =
+        isinf(top) ? 2 * low - value_of((uint16_t)(h - 1), e) : top;
+    const double middle = low + (next - low) / 2;
+    const uint16_t even = h & 1 ? up : h;
+    const uint16_t sign = 0x8000;
+    const float f = (float)middle;
+    assert_true((double)f == middle || f < 0x1p-126f);
+    assert_int_equal(from_f64(low), h);
+    assert_int_equal(from_f64(middle), even);
+    assert_int_equal(from_f64(nextafter(middle, 0)), h);
+    assert_int_equal(from_f64(nextafter(middle, INFINITY)), up);
+    assert_int_equal(from_f64(-middle), even | sign);
+    assert_int_equal(from_f64(-nextafter(middle, INFINITY)), up | sign);
+    assert_int_equal(from_f32((float)low), h);
+    assert_int_equal(from_f32(f), even);
+    assert_int_equal(from_f32(nextafterf(f, 0)), h);
+    assert_int_equal(from_f32(nextafterf(f, INFINITY)), up);
+    assert_int_equal(from_f32(-nextafterf(f, INFINITY)), up | sign);
+}
+
+static uint16_t f16_f32(float x)
+{
+    return kiln_f16_from_f32(x);
+}
+static uint16_t f16_f64(double x)
+{
+    return kiln_f16_from_f64(x);
+}
+static uint16_t bf16_f32(float x)
+{
+    return kiln_bf16_from_f32(x);
+}
+static uint16_t bf16_f64(double x)
+{
+    return kiln_bf16_from_f64(x);
+}
+
+static void narrowing(void **state)
+{
+    (void)state;
+    for (uint16_t h = 0; h < 0x7c00; h++) {
+        check_midpoint(h, 5, f16_f32, f16_f64);
+    }
+    for (uint16_t h = 0; h < 0x7f80; h++) {
+        check_midpoint(h, 8, bf16_f32, bf16_f64);
+    }
+}
+
+static void narrowing_specials(void **state)
+{
+    (void)state;
+    assert_int_equal(kiln_f16_from_f32(INFINITY), 0x7c00);
+    assert_int_equal(kiln_f16_from_f64(-INFINITY), 0xfc00);
+    assert_int_equal(kiln_f16_from_f64(1e300), 0x7c00);
+    assert_int_equal(kiln_f16_from_f32(-FLT_MAX), 0xfc00);
+    assert_int_equal(kiln_f16_from_f64(-0.0), 0x8000);
+    assert_int_equal(kiln_f16_from_f64(5e-324), 0);
+    assert_int_equal(kiln_bf16_from_f32(INFINITY), 0x7f80);
+    assert_int_equal(kiln_bf16_from_f64(-1e300), 0xff80);
+    assert_int_equal(kiln_bf16_from_f64(-5e-324), 0x8000);
+    const float nans[] = {NAN, -NAN, kiln_float_f32(0x7f800001u),
+                          kiln_float_f32(0xffffffffu)};
+    for (size_t i = 0; i < COUNT(nans); i++) {
+        const double wide = (double)nans[i];
+        assert_true((kiln_f16_from_f32(nans[i]) & 0x7fff) == 0x7e00);
+        assert_true((kiln_f16_from_f64(wide) & 0x7fff) == 0x7e00);
+        assert_true((kiln_bf16_from_f32(nans[i]) & 0x7fff) >= 0x7fc0);
+        assert_true((kiln_bf16_from_f64(wide) & 0x7fff) >= 0x7fc0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float_functions),
+        cmocka_unit_test(double_functions),
+        cmocka_unit_test(special_floats),
+        cmocka_unit_test(special_doubles),
+        cmocka_unit_test(nan_wins),
+        cmocka_unit_test(folds),
+        cmocka_unit_test(widening),
+        cmocka_unit_test(narrowing),
+        cmocka_unit_test(narrowing_specials),
+    };
+    return cmocka_run_group_tests_name("math", tests, NULL, NULL);
+}
