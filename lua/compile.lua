@@ -60,7 +60,7 @@ local function finish(compiled)
     for i, ins in ipairs(compiled.code) do
         code[i] = {
             op = assert(opcodes[ins.op], ins.op), argc = ins.argc or 0,
-            i = ins.i or 0, f = (ins.f or 0) + 0.0,
+            i = ins.i or 0, f = ins.f or 0.0,
         }
     end
     return {text = compiled.text, code = code}

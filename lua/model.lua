@@ -7,6 +7,7 @@
 --   families[name], scope[op name] = names its expressions may use
 --   axes[op name] = {{name=, ladder=<spec ladder>}, ...}
 
+local bounds = require "bounds"
 local compile = require "compile"
 local diag = require "diag"
 local edit = require "edit"
@@ -176,6 +177,7 @@ local function build_op(model, op)
     local scope = compile.scope(model, op)
     local space = family and family.space or "none"
     local out = {name = op.name, spec = op.spec}
+    bounds.check(op)
     model.scope[op.name] = scope
     out.attrs = build_attrs(op)
     out.lets = build_lets(op, scope)

@@ -55,6 +55,7 @@ local function bind_args(op, step, callee, scope, out)
                     choices[choice] = i - 1
                 end
                 inner = compile.with(scope, "constants", choices)
+                inner.choices = attr.choices
             end
             list[#list + 1] = {slot = slot, expr = compile.expr(arg, inner)}
             given[arg.name] = true

@@ -5,10 +5,7 @@
 
 #include "space.h"
 
-#define ROUTE_BITS 4
 #define DTYPE_BITS 4
-#define KEYED_MAX 6
-#define BAKED_BITS 20
 #define CLASS_BITS 2
 #define LAYOUT_BITS 2
 #define ALIGN_BITS 3
@@ -40,12 +37,12 @@ static bool pack_baked(const kiln_key *key, uint64_t *packed)
             continue;
         }
         if (value < least || value >= least + ((int64_t)1 << width) ||
-            (used += width) > BAKED_BITS) {
+            (used += width) > KILN_KEY_BAKED_BITS) {
             return false;
         }
         bits = bits << width | (uint64_t)(value - least);
     }
-    *packed = *packed << BAKED_BITS | bits;
+    *packed = *packed << KILN_KEY_BAKED_BITS | bits;
     return true;
 }
 
@@ -61,10 +58,10 @@ bool kiln_group_pack(const kiln_key *key, uint64_t *packed)
             keyed++;
         }
     }
-    if (keyed > KEYED_MAX || key->route >= 1 << ROUTE_BITS) {
+    if (keyed > KILN_KEY_DTYPES || key->route >= KILN_KEY_ROUTES) {
         return false;
     }
-    *packed = (uint64_t)key->route << (KEYED_MAX * DTYPE_BITS) | dtypes;
+    *packed = (uint64_t)key->route << (KILN_KEY_DTYPES * DTYPE_BITS) | dtypes;
     if (!pack_baked(key, packed)) {
         return false;
     }

@@ -21,6 +21,11 @@ typedef struct kiln_key {
     uint64_t group; /* kiln_group_pack of the fields above but size */
 } kiln_key;
 
+/* What a packed group has room for; lua/bounds.lua refuses specs past it. */
+#define KILN_KEY_ROUTES 16
+#define KILN_KEY_DTYPES 6
+#define KILN_KEY_BAKED_BITS 20 /* bool: 1, string: 4, int: 8 */
+
 /* Room for any key's text: names and choices have 40 bytes at most. */
 #define KILN_KEY_TEXT 1024
 
