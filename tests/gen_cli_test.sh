@@ -166,6 +166,7 @@ key='softmax/looped f16 log=0 contiguous M=64 N=128'
 says "explain a key" 0 "serves M=1..64 N=65..128 (spec/op/softmax.yaml)" \
     "base: certified" "avx2: certified" "out/cpu/softmax/looped_f16.c" \
     "1.5 us on a chip" "0.25 of its limit" -- explain "$key"
+# shellcheck disable=SC2086
 says "explain a key in words" 0 "avx2: certified" -- explain ${key}
 says "explain a key without a certificate" 3 "base: uncertified" \
     "make certify TIER=cpu OPS=softmax" -- "$kiln" explain --spec "$spec" "$key"
@@ -290,6 +291,21 @@ says "census where specs have none" 0 "# model" -- \
 
 # --- output --------------------------------------------------------------------------
 
-says "standard output is full" 4 "standard output" -- \
-    sh -c "'$kiln' keys --spec '$bare' >/dev/full"
-says "standard output is closed" 4 -- sh -c "'$kiln' keys --spec '$bare' >&-"
+full() { "$kiln" "$@" >/dev/full; }
+for command in keys check "explain $key" "census $spec/census/llama-3-8b.json" \
+    "gen --out $work/o"; do
+    # shellcheck disable=SC2086
+    says "${command%% *} to a full standard output" 4 "standard output" -- \
+        full $command --spec "$spec"
+done
+says "to a closed standard output" 4 -- sh -c "'$kiln' keys --spec '$bare' >&-"
+echo text >"$work/a-file"
+says "candidates into a file" 4 "$work/a-file" -- \
+    "$kiln" candidates --spec "$bare" --ops relu --out "$work/a-file"
+rm -r "$spec/certified/cpu"
+echo text >"$spec/certified/cpu"
+says "certify into a file" 4 "$spec/certified/cpu" -- \
+    "$kiln" certify --spec "$spec" "$work/all.jsonl"
+check "the files are as they were" test \
+    "$(cat "$spec/certified/cpu" "$work/a-file")" = "text
+text"

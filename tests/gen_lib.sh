@@ -60,14 +60,13 @@ says()
     fi
 }
 
-# small_spec DIR [OP...]: our own specs of a few ops on short ladders: dozens
-# of keys in place of thousands.
+# small_spec DIR [OP...]: our own specs of a few ops, on short ladders and with
+# tilings of the tests' own: dozens of keys in place of thousands.
 small_spec()
 {
     local dir=$1 op
     shift
-    mkdir -p "$dir/op" "$dir/arch"
-    cp -r spec/tiling "$dir/tiling"
+    mkdir -p "$dir/op" "$dir/arch" "$dir/tiling"
     for op in "${@:-relu}"; do
         cp "spec/op/$op.yaml" "$dir/op/"
     done
@@ -78,6 +77,19 @@ ladders:
   elements: [64, 128]
   rows: [64]
   cols: [64, 128]
+EOF
+    cat >"$dir/tiling/elementwise.yaml" <<'EOF'
+tiling: elementwise
+tiers:
+  cpu:
+    map: {config: {block: [4096]}}
+EOF
+    cat >"$dir/tiling/softmax.yaml" <<'EOF'
+tiling: softmax
+tiers:
+  cpu:
+    single_tile: {config: {lanes: [32, 64]}}
+    looped: {config: {lanes: [32, 64], block: [1024]}}
 EOF
 }
 

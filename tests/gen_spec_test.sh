@@ -164,7 +164,7 @@ named() # named NAME FILE TEXT: an op of that name is refused.
 named default default "belongs to C"
 named int int "belongs to C"
 named class class "belongs to C++"
-named then then "belongs to the expression language"
+named "then" "then" "belongs to the expression language"
 named 3d_conv 3d_conv "write d_conv"
 named __x __x "write x"
 named A_b A_b "write a_b"
