@@ -123,6 +123,26 @@ static void check_cost(const kiln_plan *plan)
     check(cost.bytes_written == 4 * 2 * NUMEL, "bytes written: s and y");
 }
 
+/* A strided call of a simple op is one launch and no workspace: no copy. */
+static void check_strided(kiln_context *ctx, float *x, float *y)
+{
+    int64_t shape[] = {B, H, R};
+    int64_t strides[] = {R * N * H, N, N * H};
+    DLTensor in = tensor(x, shape, 3), out = tensor(y, shape, 3);
+    const DLTensor *tensors[] = {&in, &out};
+    kiln_attr dim = {"dim", KILN_ATTR_INT, {.i = 1}};
+    kiln_cost cost = {0};
+    kiln_plan *plan = NULL;
+
+    in.strides = strides;
+    check(kiln_plan_create(&plan, ctx, "softmax", tensors, 2, &dim, 1) ==
+                  KILN_OK &&
+              kiln_plan_cost(plan, &cost) == KILN_OK && cost.launches == 1 &&
+              cost.workspace_bytes == 0,
+          "a strided softmax is one kernel without workspace");
+    kiln_plan_destroy(plan);
+}
+
 int main(void)
 {
     float *x = malloc(sizeof *x * NUMEL);
@@ -155,6 +175,7 @@ int main(void)
     check(kiln_plan_describe(plan, text, sizeof text) == KILN_OK &&
               strstr(text, "chunked") != NULL,
           "described with its route");
+    check_strided(ctx, x, y);
     kiln_plan_destroy(plan);
     kiln_context_destroy(ctx);
     free(x);
