@@ -10,6 +10,7 @@
 #include "schema.h"
 
 #define TABLES_TYPE "kiln.tables"
+#define EXPR_TYPE "kiln.expr"
 
 typedef struct handle {
     kiln_arena arena;
@@ -394,9 +395,9 @@ static void fill_request(lua_State *L, const kiln_tables *tables,
     request->op = luaL_checkstring(L, -1); /* stays on the stack */
 }
 
-static int handle_plan(lua_State *L)
+/* Plans the call at index 2; NULL after pushing nil, message and status. */
+static kiln_program *plan_call(lua_State *L, const kiln_tables *tables)
 {
-    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
     call_args args;
     kiln_request request;
     kiln_program *program;
@@ -406,15 +407,71 @@ static int handle_plan(lua_State *L)
     lua_settop(L, 2);
     read_tensors(L, &args);
     read_attrs(L, &args);
-    fill_request(L, h->tables, &args, &request);
+    fill_request(L, tables, &args, &request);
     if (kiln_program_create(&program, &request, &err) != KILN_OK) {
         lua_pushnil(L);
         lua_pushstring(L, err.text);
         lua_pushinteger(L, (lua_Integer)err.status);
+    }
+    return program;
+}
+
+static int handle_plan(lua_State *L)
+{
+    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
+    kiln_program *program = plan_call(L, h->tables);
+
+    if (program == NULL) {
         return 3;
     }
     push_program(L, h->tables, program);
     kiln_program_destroy(program);
+    return 1;
+}
+
+static int handle_group(lua_State *L)
+{
+    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
+    kiln_program *program = plan_call(L, h->tables);
+
+    if (program == NULL) {
+        return 3;
+    }
+    lua_pushinteger(L, program->n_nodes == 1 && program->nodes[0].key != NULL
+                           ? (lua_Integer)program->nodes[0].key->group
+                           : 0);
+    kiln_program_destroy(program);
+    return 1;
+}
+
+/* --- core.expr: loaded once for many evaluations ---------------------------
+ */
+
+typedef struct expr_handle {
+    kiln_arena arena;
+    const kiln_expr *expr;
+} expr_handle;
+
+static int expr_gc(lua_State *L)
+{
+    expr_handle *e = luaL_checkudata(L, 1, EXPR_TYPE);
+
+    kiln_arena_free(&e->arena);
+    e->arena.blocks = NULL;
+    return 0;
+}
+
+static int core_expr(lua_State *L)
+{
+    expr_handle *e;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    e = lua_newuserdatauv(L, sizeof *e, 0);
+    kiln_arena_init(&e->arena, NULL);
+    luaL_setmetatable(L, EXPR_TYPE);
+    lua_pushvalue(L, 1);
+    e->expr = load_struct(L, &e->arena, &schema_expr);
+    lua_pop(L, 1);
     return 1;
 }
 
@@ -466,7 +523,7 @@ static void to_views(const call_args *args, kiln_view *views)
 static int handle_eval(lua_State *L)
 {
     handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
-    kiln_arena arena;
+    const expr_handle *e = luaL_checkudata(L, 3, EXPR_TYPE);
     call_args args;
     kiln_view views[KILN_MAX_TENSORS];
     kiln_value lets[KILN_MAX_RANK];
@@ -491,28 +548,29 @@ static int handle_eval(lua_State *L)
         scope.arch = arch->fields;
         scope.n_arch = arch->n_fields;
     }
-    kiln_arena_init(&arena, NULL);
-    done = kiln_expr_run(load_struct(L, &arena, &schema_expr), &scope, &result,
-                         why, sizeof why);
-    kiln_arena_free(&arena);
+    done = kiln_expr_run(e->expr, &scope, &result, why, sizeof why);
     return done ? push_value(L, &result.value) : push_failure(L, why);
 }
 
 int bind_open(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"schema", core_schema},
-                                         {"load", core_load},
-                                         {"eval", core_eval},
-                                         {"promote", core_promote},
-                                         {NULL, NULL}};
-    static const luaL_Reg methods[] = {
-        {"plan", handle_plan}, {"eval", handle_eval}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"schema", core_schema},   {"load", core_load}, {"eval", core_eval},
+        {"promote", core_promote}, {"expr", core_expr}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"plan", handle_plan},
+                                       {"eval", handle_eval},
+                                       {"group", handle_group},
+                                       {NULL, NULL}};
 
     luaL_newmetatable(L, TABLES_TYPE);
     lua_pushcfunction(L, handle_gc);
     lua_setfield(L, -2, "__gc");
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    luaL_newmetatable(L, EXPR_TYPE);
+    lua_pushcfunction(L, expr_gc);
+    lua_setfield(L, -2, "__gc");
     lua_pop(L, 1);
     luaL_newlib(L, functions);
     lua_setglobal(L, "core");

@@ -4,7 +4,10 @@
  *   core.load(tables) -> handle; tables: a Lua kiln_tables, see load.h
  *   core.eval(expr) -> value, or nil and why; expr names constants alone
  *   core.promote(dtype name, ...) -> the promoted dtype's name
- *   handle:eval({lets=, tensors=, arch=}, expr) -> value, or nil and why
+ *   core.expr(expr) -> the same, loaded once for handle:eval
+ *   handle:eval({lets=, tensors=, arch=}, loaded) -> value, or nil and why
+ *   handle:group(call) -> packed group of a call that is one launch, else 0;
+ *     or as plan
  *   handle:plan(call) -> launches, or nil, message and status
  *     call: {op=, tensors={{dtype=, shape=, strides=, offset=} or false},
  *     attrs={{name=, value=}}, arch=index, tier=index or nil}

@@ -84,24 +84,25 @@ local function prepare(model, op)
     local inner = compile.with(scope, "lets", {})
     inner.lets = lets
     for _, entry in ipairs(op.lattice.shape) do
-        local list = {node = entry.node}
+        local list = {node = entry.node, text = {}}
         for d, x in ipairs(entry.exprs) do
-            list[d] = compile.expr(x, inner)
+            list[d] = core.expr(compile.expr(x, inner))
+            list.text[d] = x.text
         end
         out.shape[entry.tensor] = list
     end
     out.within = op.lattice.within
-        and compile.expr(op.lattice.within, inner)
+        and core.expr(compile.expr(op.lattice.within, inner))
     return out
 end
 
 -- The lattice's shape of a tensor; {} after reporting.
 local function shape_of(ctx, list, sizes)
-    local shape = {}
+    local shape, names = {}, {lets = sizes, tensors = {}}
     for d, x in ipairs(list) do
-        local size, why = ctx.handle:eval({lets = sizes, tensors = {}}, x)
+        local size, why = ctx.handle:eval(names, x)
         if math.type(size) ~= "integer" then
-            diag.at(list.node or ctx.op.node, "lattice: %s: %s", x.text,
+            diag.at(list.node or ctx.op.node, "lattice: %s: %s", list.text[d],
                 why or "is not an integer")
             return {}
         end
@@ -198,8 +199,14 @@ local function same(a, b)
     return true
 end
 
--- Plans one corner and keeps the keys it needs.
-local function add_corner(ctx, out, positions, call, layout)
+-- Plans one corner and keeps the keys it needs; one whose group the bucket
+-- has already met needs nothing more.
+local function add_corner(ctx, out, positions, call, layout, met)
+    local group = ctx.handle:group(call)
+    if group and group ~= 0 and met[group] then
+        return
+    end
+    met[group or 0] = true
     local launches, why = ctx.handle:plan(call)
     if not launches then
         if not ctx.told[why] then
@@ -230,10 +237,13 @@ local function add_bucket(ctx, out, dtypes, attrs, layout, positions, corners)
     if not largest or not within(ctx, largest, top) then
         return
     end
+    local met = {}
+    add_corner(ctx, out, positions, largest, layout, met)
     each_corner(corners, function(sizes)
-        local call = make_call(ctx, dtypes, attrs, layout, sizes)
+        local call = not same(sizes, top)
+            and make_call(ctx, dtypes, attrs, layout, sizes)
         if call then
-            add_corner(ctx, out, positions, call, layout)
+            add_corner(ctx, out, positions, call, layout, met)
         end
     end)
 end

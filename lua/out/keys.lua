@@ -13,13 +13,20 @@ local kernels_of = require "kernels"
 local M = {}
 
 local CENSUS = 0x8000
+local STALE = enum.read("runtime/core/tables.h", "KILN_CELL_").STALE
 
 local function position_name(ladder, position)
-    if position >= CENSUS then
-        return ("%s_AT_%d"):format(ladder.name:upper(),
+    ladder.c_names = ladder.c_names or {}
+    local name = ladder.c_names[position]
+    if not name and position >= CENSUS then
+        name = ("%s_AT_%d"):format(ladder.name:upper(),
             ladder.census[position - CENSUS + 1])
+    elseif not name then
+        name = ("%s_%d"):format(ladder.name:upper(),
+            ladder.edges[position + 1])
     end
-    return ("%s_%d"):format(ladder.name:upper(), ladder.edges[position + 1])
+    ladder.c_names[position] = name
+    return name
 end
 
 local function enum_lines(out, comment, names)
@@ -103,16 +110,15 @@ local function kernel_rows(out, kernels, isa, recipe_of)
 end
 
 local function cell_row(axes, cell, index_of)
-    local names, states = {}, enum.read("runtime/core/tables.h",
-        "KILN_CELL_")
+    local names = {}
     for i, axis in ipairs(axes) do
         names[i] = position_name(axis.ladder, cell.entry.positions[i])
     end
     return {
-        packed = {c = ("KILN_CELL%d(%s)"):format(#axes,
-            table.concat(names, ", "))},
+        packed = {c = "KILN_CELL" .. #axes .. "("
+            .. table.concat(names, ", ") .. ")"},
         kernel = cell.kernel and index_of[cell.kernel.symbol] or 0,
-        state = cell.stale and states.STALE or 0,
+        state = cell.stale and STALE or 0,
         device = cell.device or 0, us = cell.us or 0.0,
     }
 end
