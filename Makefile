@@ -38,12 +38,13 @@ LUA_PC := lua5.4 yaml-0.1
 
 # The three ways a file is compiled: for use, for tests, for tests with
 # sanitizers. Kernels are vectorised as at -O3 without its unrolling, which
-# costs 2.5 times the compile time and 3 times the code for no speed.
+# costs compile time and code for no speed.
 VECTOR     = $(if $(filter $(OUT)/cpu/%,$<),-ftree-vectorize \
     $$($(CC) --version | grep -q clang || echo -fvect-cost-model=dynamic))
 MODE_rel   = -O2 $(VECTOR) -g -fPIC -fvisibility=hidden
 MODE_plain = -O1 -g
 MODE_san   = -O1 -g $(SAN)
+MODE_fuzz  = -O1 -g $(SAN) -fsanitize=fuzzer-no-link
 
 # Of one file: its ISA by its name, Lua and libyaml for the generator's.
 of_file = $(if $(filter %_avx2.c,$<),$(AVX2)) \
@@ -72,6 +73,7 @@ LIB   := $(wildcard runtime/*.c) $(CORE) \
          $(OUT)/table/*/*.c $(OUT)/cpu/units/*.c)
 TRUTH := $(filter-out %/truth_user.c,$(wildcard tests/truth/*.c)) $(TRUTH_USER)
 UNIT  := $(basename $(notdir $(wildcard tests/unit/test_*.c)))
+FUZZ  := $(notdir $(wildcard tests/fuzz/corpus/*))
 MADE  := $(addprefix $(BUILD)/,libkiln.a libkiln.so kiln)
 PLAIN := $(MADE) $(BUILD)/demo $(UNIT:%=$(BUILD)/plain/%)
 STYLED = $(shell find gen runtime tests -name '*.[ch]' ! -name dlpack.h \
@@ -92,12 +94,13 @@ make = +@$(MAKE) --no-print-directory $(if $(V),,-s) \
     $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
 
 .PHONY: help deps gen check-gen all lib demo plain tests test certify install \
-        format lint check-cxx clean FORCE
+        fuzz fuzzers format lint check-cxx clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' \
 	    Makefile
-	@echo "Variables: CC BUILD PREFIX DESTDIR WERROR=1 V=1 OPS= KEYS= ONLY="
+	@echo "Variables: CC BUILD PREFIX DESTDIR WERROR=1 V=1 OPS= KEYS= ONLY=" \
+	    "SECONDS= TARGET="
 
 deps: ## install what building and testing need (apt)
 	@sh tests/deps.sh
@@ -131,6 +134,12 @@ test: ## run the tests, plain and with sanitizers
 	-$(make) tests
 	+@BUILD='$(BUILD)' CC='$(CC)' bash tests/run.sh
 
+fuzzers: # the programs of `make fuzz` and tests/fuzz_test.sh
+	$(make) $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
+
+fuzz: ## fuzz each target for SECONDS=120, or one: TARGET=yaml
+	+@BUILD='$(BUILD)' bash tests/fuzz/run.sh $(or $(SECONDS),120) $(TARGET)
+
 certify: ## measure candidates, rewrite spec/certified/TIER
 	$(make) $(BUILD)/kiln
 	$(BUILD)/kiln candidates $(specs) --out $(BUILD)/candidates \
@@ -138,6 +147,12 @@ certify: ## measure candidates, rewrite spec/certified/TIER
 	    $(if $(OPS),--ops '$(OPS)') $(if $(KEYS),--keys '$(KEYS)') \
 	    $(if $(ONLY),--only '$(ONLY)')
 	$(make) OUT=$(BUILD)/candidates $(BUILD)/certify/runner
+	@# What was judged by another truth or another judge is judged again.
+	@if [ -n "$$(find $(BUILD)/certify/$(TIER).jsonl ! -newer \
+	    $(BUILD)/certify/runner 2>/dev/null)" ]; then \
+	    echo "certify: the runner is newer than the journal: starting anew"; \
+	    rm -f $(BUILD)/certify/$(TIER).jsonl; \
+	fi
 	$(BUILD)/certify/runner --list $(BUILD)/candidates/CANDIDATES.tsv \
 	    --journal $(BUILD)/certify/$(TIER).jsonl \
 	    || [ $$? -eq 3 ] # some failed: what passed is certified
@@ -251,6 +266,22 @@ $(BUILD)/san/test_%: $(BUILD)/san/tests/unit/test_%.o \
     $$(call objects,san,$$(call sources,tests/unit/test_$$*.c))
 	$(call say,LD)
 	$(Q)$(call link_test,san)
+
+# libFuzzer is clang's. Kernels are those of the library: guard pages watch
+# them.
+$(BUILD)/fuzz/%: private CC := clang
+fuzz_objects = $(call objects,fuzz,$(filter-out out/cpu/%,$1)) \
+    $(call objects,rel,$(filter out/cpu/%,$1))
+
+$(BUILD)/fuzz/%.o: %.c $(BUILD)/flags
+	$(call say,CC)
+	$(Q)$(call compile,fuzz)
+
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/tests/fuzz/%.o \
+    $$(call fuzz_objects,$$(call sources,tests/fuzz/$$*.c))
+	$(call say,LD)
+	$(Q)$(CC) $(SAN) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	    $(call header,libs,tests/fuzz/$*.c) -lm -pthread
 
 $(BUILD)/demo: $(call objects,rel,$(wildcard tests/demo/*.c) $(TRUTH) \
     $(foreach f,call guard fill judge,tests/certify/$f.c)) $(BUILD)/libkiln.a

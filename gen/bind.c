@@ -7,15 +7,12 @@
 #include "core/expr.h"
 #include "core/plan.h"
 #include "load.h"
+#include "owned.h"
+#include "sandbox.h"
 #include "schema.h"
 
 #define TABLES_TYPE "kiln.tables"
 #define EXPR_TYPE "kiln.expr"
-
-typedef struct handle {
-    kiln_arena arena;
-    const kiln_tables *tables;
-} handle;
 
 /* --- core.schema --------------------------------------------------------- */
 
@@ -67,27 +64,32 @@ static int core_schema(lua_State *L)
 
 /* --- core.load ------------------------------------------------------------ */
 
-static int handle_gc(lua_State *L)
+static int load(lua_State *L, const char *type, const schema_struct *schema)
 {
-    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
+    owned *o;
 
-    kiln_arena_free(&h->arena);
-    h->arena.blocks = NULL;
-    return 0;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    o = owned_push(L, type);
+    lua_pushvalue(L, 1);
+    o->root = load_struct(L, &o->arena, schema);
+    lua_pop(L, 1);
+    return 1;
 }
 
 static int core_load(lua_State *L)
 {
-    handle *h;
+    return load(L, TABLES_TYPE, &schema_tables);
+}
 
-    luaL_checktype(L, 1, LUA_TTABLE);
-    h = lua_newuserdatauv(L, sizeof *h, 0);
-    kiln_arena_init(&h->arena, NULL);
-    luaL_setmetatable(L, TABLES_TYPE);
-    lua_pushvalue(L, 1);
-    h->tables = load_struct(L, &h->arena, &schema_tables);
-    lua_pop(L, 1);
-    return 1;
+/* Loaded once for many evaluations. */
+static int core_expr(lua_State *L)
+{
+    return load(L, EXPR_TYPE, &schema_expr);
+}
+
+static const kiln_tables *check_tables(lua_State *L)
+{
+    return ((const owned *)luaL_checkudata(L, 1, TABLES_TYPE))->root;
 }
 
 static int push_failure(lua_State *L, const char *why)
@@ -117,8 +119,7 @@ static int push_value(lua_State *L, const kiln_value *value)
 
 static int core_eval(lua_State *L)
 {
-    kiln_arena arena;
-    const kiln_expr *expr;
+    owned *o;
     kiln_scope scope;
     kiln_result result;
     char why[200];
@@ -127,11 +128,10 @@ static int core_eval(lua_State *L)
     memset(&scope, 0, sizeof scope);
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    /* Raises only on malformed tables, a defect of our own scripts. */
-    kiln_arena_init(&arena, NULL);
-    expr = load_struct(L, &arena, &schema_expr);
-    done = kiln_expr_run(expr, &scope, &result, why, sizeof why);
-    kiln_arena_free(&arena);
+    core_expr(L);
+    o = lua_touserdata(L, -1);
+    done = kiln_expr_run(o->root, &scope, &result, why, sizeof why);
+    owned_free(o);
     return done ? push_value(L, &result.value) : push_failure(L, why);
 }
 
@@ -395,20 +395,26 @@ static void fill_request(lua_State *L, const kiln_tables *tables,
     request->op = luaL_checkstring(L, -1); /* stays on the stack */
 }
 
-/* Plans the call at index 2; NULL after pushing nil, message and status. */
-static kiln_program *plan_call(lua_State *L, const kiln_tables *tables)
+/* Plans the call at index 2; *NULL after pushing nil, message and status. */
+static kiln_program **plan_call(lua_State *L, const kiln_tables *tables)
 {
+    const kiln_allocator allocator = owned_allocator(L);
     call_args args;
     kiln_request request;
-    kiln_program *program;
+    kiln_program **program;
     kiln_error err;
 
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
+    program = owned_program(L);
     read_tensors(L, &args);
     read_attrs(L, &args);
     fill_request(L, tables, &args, &request);
-    if (kiln_program_create(&program, &request, &err) != KILN_OK) {
+    request.allocator = &allocator;
+    if (kiln_program_create(program, &request, &err) != KILN_OK) {
+        if (err.status == KILN_OUT_OF_MEMORY) {
+            sandbox_no_memory(L);
+        }
         lua_pushnil(L);
         lua_pushstring(L, err.text);
         lua_pushinteger(L, (lua_Integer)err.status);
@@ -418,60 +424,30 @@ static kiln_program *plan_call(lua_State *L, const kiln_tables *tables)
 
 static int handle_plan(lua_State *L)
 {
-    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
-    kiln_program *program = plan_call(L, h->tables);
+    const kiln_tables *tables = check_tables(L);
+    kiln_program **program = plan_call(L, tables);
 
-    if (program == NULL) {
+    if (*program == NULL) {
         return 3;
     }
-    push_program(L, h->tables, program);
-    kiln_program_destroy(program);
+    push_program(L, tables, *program);
+    owned_empty(program);
     return 1;
 }
 
 static int handle_group(lua_State *L)
 {
-    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
-    kiln_program *program = plan_call(L, h->tables);
+    kiln_program **program = plan_call(L, check_tables(L));
+    const kiln_node *first;
 
-    if (program == NULL) {
+    if (*program == NULL) {
         return 3;
     }
-    lua_pushinteger(L, program->n_nodes == 1 && program->nodes[0].key != NULL
-                           ? (lua_Integer)program->nodes[0].key->group
+    first = (*program)->nodes;
+    lua_pushinteger(L, (*program)->n_nodes == 1 && first->key != NULL
+                           ? (lua_Integer)first->key->group
                            : 0);
-    kiln_program_destroy(program);
-    return 1;
-}
-
-/* --- core.expr: loaded once for many evaluations ---------------------------
- */
-
-typedef struct expr_handle {
-    kiln_arena arena;
-    const kiln_expr *expr;
-} expr_handle;
-
-static int expr_gc(lua_State *L)
-{
-    expr_handle *e = luaL_checkudata(L, 1, EXPR_TYPE);
-
-    kiln_arena_free(&e->arena);
-    e->arena.blocks = NULL;
-    return 0;
-}
-
-static int core_expr(lua_State *L)
-{
-    expr_handle *e;
-
-    luaL_checktype(L, 1, LUA_TTABLE);
-    e = lua_newuserdatauv(L, sizeof *e, 0);
-    kiln_arena_init(&e->arena, NULL);
-    luaL_setmetatable(L, EXPR_TYPE);
-    lua_pushvalue(L, 1);
-    e->expr = load_struct(L, &e->arena, &schema_expr);
-    lua_pop(L, 1);
+    owned_empty(program);
     return 1;
 }
 
@@ -522,8 +498,8 @@ static void to_views(const call_args *args, kiln_view *views)
 
 static int handle_eval(lua_State *L)
 {
-    handle *h = luaL_checkudata(L, 1, TABLES_TYPE);
-    const expr_handle *e = luaL_checkudata(L, 3, EXPR_TYPE);
+    const kiln_tables *tables = check_tables(L);
+    const owned *expr = luaL_checkudata(L, 3, EXPR_TYPE);
     call_args args;
     kiln_view views[KILN_MAX_TENSORS];
     kiln_value lets[KILN_MAX_RANK];
@@ -536,19 +512,19 @@ static int handle_eval(lua_State *L)
     read_tensors(L, &args);
     to_views(&args, views);
     memset(&scope, 0, sizeof scope);
-    scope.tables = h->tables;
+    scope.tables = tables;
     scope.n_lets = read_lets(L, lets);
     scope.lets = lets;
     scope.tensors = views;
     scope.n_tensors = args.n_tensors;
-    if (h->tables->n_archs > 0) {
+    if (tables->n_archs > 0) {
         const kiln_arch *arch =
-            &h->tables->archs[field_integer(L, 2, "arch", 1) - 1];
+            &tables->archs[field_integer(L, 2, "arch", 1) - 1];
 
         scope.arch = arch->fields;
         scope.n_arch = arch->n_fields;
     }
-    done = kiln_expr_run(e->expr, &scope, &result, why, sizeof why);
+    done = kiln_expr_run(expr->root, &scope, &result, why, sizeof why);
     return done ? push_value(L, &result.value) : push_failure(L, why);
 }
 
@@ -562,15 +538,11 @@ int bind_open(lua_State *L)
                                        {"group", handle_group},
                                        {NULL, NULL}};
 
-    luaL_newmetatable(L, TABLES_TYPE);
-    lua_pushcfunction(L, handle_gc);
-    lua_setfield(L, -2, "__gc");
+    owned_type(L, EXPR_TYPE);
+    lua_pop(L, 1);
+    owned_type(L, TABLES_TYPE);
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
-    luaL_newmetatable(L, EXPR_TYPE);
-    lua_pushcfunction(L, expr_gc);
-    lua_setfield(L, -2, "__gc");
     lua_pop(L, 1);
     luaL_newlib(L, functions);
     lua_setglobal(L, "core");

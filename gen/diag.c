@@ -232,12 +232,10 @@ static void write_file(const message *first, const message *last, FILE *to)
     }
 }
 
-bool diag_write(diag *sink, FILE *to)
+static void write_files(diag *sink, FILE *to)
 {
-    if (sink->n > 0) {
-        qsort(sink->messages, sink->n, sizeof *sink->messages, by_place);
-        drop_repeats(sink);
-    }
+    qsort(sink->messages, sink->n, sizeof *sink->messages, by_place);
+    drop_repeats(sink);
     const message *end = sink->messages + sink->n;
     for (const message *first = sink->messages; first < end;) {
         const message *last = first + 1;
@@ -248,5 +246,12 @@ bool diag_write(diag *sink, FILE *to)
         first = last;
     }
     drop_messages(sink);
+}
+
+bool diag_write(diag *sink, FILE *to)
+{
+    if (sink->n > 0) {
+        write_files(sink, to);
+    }
     return fflush(to) == 0 && !ferror(to);
 }

@@ -9,8 +9,8 @@
 static const char kiln_text[] =
     "kiln bakes kernels ahead of time. Specs in YAML say what every operator "
     "must compute, how it may be tiled and on which chips; kiln writes plain "
-    "C and CUDA sources from them, and tables by which the runtime finds the "
-    "one kernel that was certified for a launch.\n"
+    "C sources from them, and tables by which the runtime finds the one "
+    "kernel that was certified for a launch.\n"
     "A launch is named by its key: variant, dtypes, baked attributes, layout "
     "class and size buckets. Only keys with a certificate are served. The "
     "way to a new certificate is: kiln candidates, then the runner on the "
@@ -25,8 +25,11 @@ static const char gen_text[] =
     "data, KEYS.tsv, COVERAGE.tsv, RESOURCES.tsv, STALE.tsv and MANIFEST.\n"
     "The same specs give the same bytes on every machine. The tree is put in "
     "place at once: a kill or a full disk leaves the old tree or the new "
-    "one. Files that did not change keep their times, files of an earlier "
-    "run that are no longer emitted go, foreign files stay.\n"
+    "one. Where two names cannot be exchanged (mounts, overlayfs), a "
+    "journal beside the tree holds all that is to be done; a kill may then "
+    "leave a mixture, and the next run finishes it. Files that did not "
+    "change keep their times, files of an earlier run that are no longer "
+    "emitted go, foreign files stay.\n"
     "With --check, the files that differ are listed, then the command that "
     "mends them. --depfile is then without effect: nothing is written.";
 
@@ -86,8 +89,8 @@ static const char *const examples[] = {
     [CLI_CHECK] = "kiln check --spec spec --spec ours",
     [CLI_KEYS] = "kiln keys --ops softmax,silu --tier cpu",
     [CLI_EXPLAIN] =
-        "kiln explain 'softmax/looped f16 log=0 contiguous M=4096 N=32768'\n"
-        "kiln explain 'softmax x=f16[4096,32768] dim=-1'",
+        "kiln explain 'softmax/looped f16 log=0 contiguous M=64 N=32768'\n"
+        "kiln explain 'softmax x=f16[4096,1024] dim=-1'",
     [CLI_CENSUS] = "kiln census spec/census/llama-3-8b.json",
     [CLI_CANDIDATES] = "kiln candidates --tier cpu --ops softmax --only new",
     [CLI_CERTIFY] = "kiln certify build/certify/cpu.jsonl",

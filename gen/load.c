@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sandbox.h"
+
 static void fill_struct(lua_State *L, kiln_arena *arena,
                         const schema_struct *schema, char *memory);
 
@@ -12,7 +14,7 @@ static void *take(lua_State *L, kiln_arena *arena, size_t bytes)
     void *memory = kiln_arena_alloc(arena, bytes > 0 ? bytes : 1);
 
     if (memory == NULL) {
-        luaL_error(L, "not enough memory");
+        sandbox_no_memory(L);
     }
     memset(memory, 0, bytes);
     return memory;

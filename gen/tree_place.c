@@ -61,6 +61,18 @@ static bool split(tree_place *place, const char *path, char **head)
     return true;
 }
 
+/* Whether the current directory is `real` or below it: exchanging that would
+ * pull it from under every process there. */
+static bool holds_current(const char *real)
+{
+    char *current = getcwd(NULL, 0);
+    size_t n = strlen(real);
+    bool holds = current != NULL && strncmp(current, real, n) == 0 &&
+                 (current[n] == '/' || current[n] == '\0' || n == 1);
+    free(current);
+    return holds;
+}
+
 /* Sets name and *head, the directory that holds the tree; head need not
  * exist. */
 static bool resolve(tree_place *place, char **head)
@@ -68,7 +80,11 @@ static bool resolve(tree_place *place, char **head)
     struct stat st;
     char *real = realpath(place->root, NULL);
     if (real != NULL) {
-        bool ok = split(place, real, head);
+        bool ok = holds_current(real)
+                      ? tree_place_refuse(place, NULL,
+                                          "is the current directory or holds "
+                                          "it: name a directory of its own")
+                      : split(place, real, head);
         free(real);
         return ok;
     }

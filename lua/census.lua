@@ -10,12 +10,13 @@
 
 local callm = require "call"
 local diag = require "diag"
+local enum = require "enum"
 local json = require "json"
 local lattice = require "lattice"
 
 local M = {}
 
-local CENSUS = 0x8000
+local CENSUS = enum.read("runtime/core/tables.h", "KILN_CENSUS_").BIT.v
 
 -- A model's config.json: {path=, constants={its whole numbers}, other={the
 -- rest}}.

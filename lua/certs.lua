@@ -18,6 +18,9 @@ M.COLUMNS = {
 
 local NAME = {kernels = "kernel", keys = "key"}
 
+-- What the runtime's texts show.
+local MOST_US = 1e12
+
 local function split(line)
     local out = {}
     for field in (line .. "\t"):gmatch("([^\t]*)\t") do
@@ -30,20 +33,22 @@ local function header(kind)
     return "# " .. table.concat(M.COLUMNS[kind], "\t")
 end
 
-local function check_row(kind, row, path, number)
-    if kind == "kernels" and not row.hash:match("^%x+$") then
-        host.error(path, number, 1, "hash is not hexadecimal")
-        return false
-    end
+-- Problem with a row, or nil; its figure becomes a number.
+local function row_problem(kind, row)
     local figure = kind == "kernels" and "error" or "us"
     local value = host.number(row[figure])
-    if not value or value ~= value or value < 0 then
-        host.error(path, number, 1, figure .. " is not a number: "
-            .. row[figure])
-        return false
+    local stem = row.op .. (kind == "kernels" and "_" or "/")
+    if kind == "kernels" and not row.hash:match("^%x+$") then
+        return "hash is not hexadecimal"
+    elseif row[NAME[kind]]:sub(1, #stem) ~= stem then
+        return ("%s %s is not of op %s"):format(NAME[kind], row[NAME[kind]],
+            row.op)
+    elseif not value or value ~= value or value < 0 then
+        return figure .. " is not a number: " .. row[figure]
+    elseif value > (kind == "kernels" and 1 or MOST_US) then
+        return ("%s %s is past its limit"):format(figure, row[figure])
     end
     row[figure] = value
-    return true
 end
 
 -- A later folder's row takes the place of an earlier one's.
@@ -82,7 +87,10 @@ local function load_file(records, root, path, op, kind)
             for i, name in ipairs(columns) do
                 row[name] = fields[i]
             end
-            if check_row(kind, row, path, number) then
+            local problem = row_problem(kind, row)
+            if problem then
+                host.error(path, number, 1, problem)
+            else
                 add_row(records, kind, row)
             end
         end

@@ -63,7 +63,7 @@ local function finish(compiled)
             i = ins.i or 0, f = ins.f or 0.0,
         }
     end
-    return {text = compiled.text, code = code}
+    return {text = compiled.text, code = code, type = compiled.type}
 end
 
 function M.absent()

@@ -11,8 +11,10 @@ local M = {}
 
 local schema
 
+-- Two question marks could be of a trigraph (C11 5.2.1.1).
 local function quote(text)
-    return '"' .. text:gsub('[\\"]', "\\%0"):gsub("\n", "\\n") .. '"'
+    local special = text:find("??", 1, true) and '[\\"?]' or '[\\"]'
+    return '"' .. text:gsub(special, "\\%0"):gsub("\n", "\\n") .. '"'
 end
 
 local function integer(value)
@@ -134,18 +136,18 @@ end
 -- The initialiser of a struct; its lists go to out first.
 struct_text = function(out, type_name, name, value)
     local items = {}
-    for _, field in ipairs(schema[type_name]) do
+    for i, field in ipairs(schema[type_name]) do
         local v = value[field.name]
-        local inner = name .. "_" .. field.name
         local write = writers[field.kind]
         if write then
-            items[#items + 1] = write(v)
+            items[i] = write(v)
         elseif field.kind == "struct" then
-            items[#items + 1] = struct_text(out, field.of, inner, v or {})
+            items[i] = struct_text(out, field.of, name .. "_" .. field.name,
+                v or {})
         elseif field.kind == "ref" then
-            items[#items + 1] = ref_text(v)
+            items[i] = ref_text(v)
         else
-            items[#items + 1] = list_text(out, field, inner, v)
+            items[i] = list_text(out, field, name .. "_" .. field.name, v)
         end
     end
     return "{" .. table.concat(items, ", ") .. "}"

@@ -16,15 +16,6 @@ local MOST = 524288
 -- Above this, an axis is tried at its buckets' ends alone.
 local FINE = 16384
 
-local function range(ladder, position)
-    if position >= 0x8000 then
-        local size = ladder.census[position - 0x8000 + 1]
-        return size, size
-    end
-    return position > 0 and ladder.edges[position] + 1 or 1,
-        ladder.edges[position + 1]
-end
-
 local function is_prime(n)
     for d = 2, math.floor(math.sqrt(n)) do
         if n % d == 0 then
@@ -46,7 +37,8 @@ end
 local function axis_sizes(ladder, entries, i)
     local set, out = {}, {}
     for _, entry in ipairs(entries) do
-        local low, high = range(ladder, entry.positions[i])
+        local below, high = lattice.range(ladder, entry.positions[i])
+        local low = below + 1
         set[low], set[high] = true, true
         if high <= FINE then
             set[math.min(low + 1, high)] = true
@@ -96,8 +88,7 @@ local function shift(call, turn)
     end
 end
 
-local function add(p, ctx, first, sizes, turn, out, seen)
-    local call = lattice.call_at(ctx, first, sizes)
+local function add(p, call, first, turn, out, seen)
     shift(call, turn)
     local text = callm.text(call, p.model)
     if not seen[text] and in_group(p, call, first) then
@@ -106,23 +97,34 @@ local function add(p, ctx, first, sizes, turn, out, seen)
     end
 end
 
-function M.calls(p, entries)
-    local first = entries[1]
-    local op = p.model.op[first.op]
-    local lists, out, seen = {}, {}, {}
-    local ctx = op.lattice and lattice.context(p.model, p.handle, p.arch, op)
-    for i, axis in ipairs(p.model.axes[first.op]) do
+-- Calls that walk one axis at a time over its sizes.
+local function lattice_calls(p, op, entries, out, seen)
+    local lists, turn = {}, 0
+    local ctx = lattice.context(p.model, p.handle, p.arch, op)
+    for i, axis in ipairs(p.model.axes[op.name]) do
         lists[i] = axis_sizes(axis.ladder, entries, i)
     end
-    local turn = 0
     for i, list in ipairs(lists) do
         for _, size in ipairs(list) do
             turn = turn + 1
             local sizes = fill(lists, i, size, turn)
-            if sizes then
-                add(p, ctx, first, sizes, turn, out, seen)
+            local call = sizes and lattice.call_at(ctx, entries[1], sizes)
+            if call then
+                add(p, call, entries[1], turn, out, seen)
             end
         end
+    end
+end
+
+function M.calls(p, entries)
+    local op, out, seen = p.model.op[entries[1].op], {}, {}
+    if op.lattice then
+        lattice_calls(p, op, entries, out, seen)
+        return out
+    end
+    -- Served by a census alone: the models' own calls.
+    for _, entry in ipairs(entries) do
+        add(p, entry.call, entries[1], 0, out, seen)
     end
     return out
 end

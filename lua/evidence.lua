@@ -4,7 +4,8 @@
 --   keys={[isa \t key]={line of each config}}}; every line is held against
 --   what the generator knows, and a wrong one is an error with file and line:
 --   known.kernel(symbol) -> k or nil, known.hash(k), known.entry(key) -> entry
---   or nil, known.config(entry, text) -> k or nil, known.isa(name) -> bool.
+--   or nil, known.config(entry, text) -> k or nil, known.isa(name),
+--   known.left_out(op) -> bool.
 
 local json = require "json"
 
@@ -90,10 +91,7 @@ local function key_problem(line, known)
 end
 
 local function problem_of(line, known)
-    local problem = shape_problem(line)
-    if problem then
-        return problem
-    elseif line.tier ~= "cpu" or not known.isa(line.isa) then
+    if line.tier ~= "cpu" or not known.isa(line.isa) then
         return ("tier %s isa %s is not ours"):format(line.tier, line.isa)
     elseif line.status ~= "pass" and line.status ~= "fail" then
         return "status is neither pass nor fail"
@@ -120,6 +118,15 @@ local function keep(out, line)
     out.keys[id][line.config] = line
 end
 
+-- Keeps a good line; one of an op that --ops leaves out is passed over.
+local function take(out, line, known)
+    local problem = shape_problem(line)
+    if not problem and known.left_out(line.op) then
+        return nil
+    end
+    return problem or problem_of(line, known) or keep(out, line)
+end
+
 local function load_file(out, path, known)
     local text, why = host.read(path)
     if not text then
@@ -139,7 +146,7 @@ local function load_file(out, path, known)
         if line == nil then
             host.error(path, number, syntax.col, syntax.text)
         else
-            local problem = problem_of(line, known) or keep(out, line)
+            local problem = take(out, line, known)
             if problem then
                 host.error(path, number, 1, problem)
             end

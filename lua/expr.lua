@@ -10,7 +10,6 @@
 --          | NAME '(' expr, ... ')' | '(' expr ')'
 --   An argument may be a list: view(x, [B, T, D]).
 --
--- expr.near(name, list) -> the name of list that was meant, or nil
 -- expr.parse(text) -> a tree, or nil and {at=, text=}. Every node has kind and
 -- `at`, its byte in the text from 1 (of a binary node: its operator):
 --   number value float · string value · bool value · name name · arch name
@@ -18,12 +17,11 @@
 --   if cond yes no · match arms={{cond=, value=}...} default
 --   let name params value body
 
-local edit = require "edit"
 local reader = require "expr_reader"
 
 local fail = reader.fail
 
-local M = {near = edit.near}
+local M = {}
 
 local LEVELS = {
     {["or"] = true}, {["and"] = true}, "not",

@@ -8,6 +8,7 @@
 -- kernels.text(kernel) -> its C text; kernels.recipe(kernel) -> compiled
 -- kernels.hash(kernel) -> hex: see the words on binding in hash_of.
 
+local c = require "family.c"
 local compile = require "compile"
 local depend = require "depend"
 local diag = require "diag"
@@ -234,11 +235,13 @@ local function limits_text(k)
     return table.concat(out, "\n")
 end
 
--- What a certificate is bound to: the tokens of the kernel and of every
--- device function it reaches, its launch recipe, its limits.
+-- What a certificate is bound to: the tokens of the kernel, of its argument
+-- struct and of every device function it reaches, its launch recipe, its
+-- limits.
 function M.hash(k)
     if not k.hash then
-        local tokens = host.tokens(M.text(k))
+        local args = c.args(k, family(k).recipe(k).slots)
+        local tokens = host.tokens(args .. "\n" .. M.text(k))
         k.hash = host.sha256(table.concat({
             tokens, depend.closure(tokens), recipe_text(k), limits_text(k),
         }, "\0"))

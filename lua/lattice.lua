@@ -8,6 +8,7 @@
 --            positions=, ranges="M=1..64 N=17..64", call=}; call is one at
 --   the upper corner.
 -- lattice.entry(model, launch, positions, call) -> entry
+-- lattice.range(ladder, position) -> low, high: low < size <= high
 -- lattice.probes(model, launch) -> lists of positions
 -- lattice.context(model, handle, arch, op) -> ctx, and
 -- lattice.call_at(ctx, entry, sizes) -> a call of entry's group at any sizes
@@ -16,13 +17,13 @@ local compile = require "compile"
 local callm = require "call"
 local choices = require "choices"
 local diag = require "diag"
+local enum = require "enum"
 
 local M = {}
 
-local CENSUS = 0x8000
+local CENSUS = enum.read("runtime/core/tables.h", "KILN_CENSUS_").BIT.v
 
--- low, high of a position on a ladder: low < size <= high.
-local function range(ladder, position)
+function M.range(ladder, position)
     if position >= CENSUS then
         local size = ladder.census[position - CENSUS + 1]
         return size - 1, size
@@ -35,7 +36,7 @@ function M.entry(model, launch, positions, call)
     local axes = model.axes[launch.op]
     local key, ranges = {launch.group}, {}
     for i, axis in ipairs(axes) do
-        local low, high = range(axis.ladder, positions[i])
+        local low, high = M.range(axis.ladder, positions[i])
         key[#key + 1] = ("%s=%d"):format(axis.name, high)
         ranges[i] = ("%s=%d..%d"):format(axis.name, low + 1, high)
     end
@@ -167,7 +168,7 @@ local function each_bucket(axes, f)
             return
         end
         for p = 1, #axes[i].ladder.edges do
-            local low, high = range(axes[i].ladder, p - 1)
+            local low, high = M.range(axes[i].ladder, p - 1)
             positions[i], corners[i] = p - 1, {low + 1, high}
             walk(i + 1)
         end

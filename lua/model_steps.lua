@@ -2,6 +2,8 @@
 -- against the family, steps bound to their callees' tensors and attributes.
 --
 -- routes(model, op, family, scope) -> {kiln_route, ...}; errors to the sink.
+-- model: without faults, as spec.lua returns it: calls name ops, their
+-- tensors and attributes, and give all that they must.
 
 local compile = require "compile"
 local diag = require "diag"
@@ -10,7 +12,7 @@ local enum = require "enum"
 
 local M = {}
 
-local MAX_LOOPS = 4
+local MAX_LOOPS = require("schema").most.loops
 
 local function find(list, name)
     for i, item in ipairs(list) do
@@ -20,52 +22,51 @@ local function find(list, name)
     end
 end
 
-local function names(...)
-    local out = {}
-    for _, list in ipairs {...} do
-        for _, item in ipairs(list) do
-            out[#out + 1] = item.name
-        end
-    end
-    return out
-end
-
 local function near_text(name, list)
     local near = edit.near(name, list)
     return near and (", did you mean %s?"):format(near)
         or ("; known: " .. table.concat(list, ", "))
 end
 
-local function bind_args(op, step, callee, scope, out)
-    local given = {}
-    for _, arg in ipairs(step.args) do
-        local tensor = find(callee.tensors, arg.name)
-        local slot = tensor or find(callee.attrs, arg.name)
-        if not slot then
-            diag.at(arg.node, "op %s: step %s has no tensor or attribute %s%s",
-                op.name, callee.name, arg.name,
-                near_text(arg.name, names(callee.tensors, callee.attrs)))
-        else
-            local list = tensor and out.tensors or out.attrs
-            local attr = not tensor and callee.attrs[slot + 1]
-            local inner = scope
-            if attr and attr.choices then
-                local choices = {}
-                for i, choice in ipairs(attr.choices) do
-                    choices[choice] = i - 1
-                end
-                inner = compile.with(scope, "constants", choices)
-                inner.choices = attr.choices
-            end
-            list[#list + 1] = {slot = slot, expr = compile.expr(arg, inner)}
-            given[arg.name] = true
-        end
+-- scope with the choices of attr, if it has any, as constants.
+local function choice_scope(scope, attr)
+    if not attr.choices then
+        return scope
     end
-    for _, tensor in ipairs(callee.tensors) do
-        if not tensor.optional and not given[tensor.name] then
-            diag.at(step.node or op.node, "op %s: step %s lacks tensor %s",
-                op.name, callee.name, tensor.name)
+    local choices = {}
+    for i, choice in ipairs(attr.choices) do
+        choices[choice] = i - 1
+    end
+    local inner = compile.with(scope, "constants", choices)
+    inner.choices = attr.choices
+    return inner
+end
+
+-- An attribute's value must be of its type, where that is known; a float
+-- takes an int, a string's choice is its index.
+local function check_type(step, callee, arg, attr, expr)
+    local want = attr and (attr.type == "string" and "int" or attr.type)
+    local got = expr.type
+    if attr and (got == "int" or got == "float" or got == "bool")
+        and got ~= want and not (want == "float" and got == "int") then
+        diag.at(arg.node, "step %s: %s expects %s, not %s", callee.name
+            or step.op, arg.name, attr.type, got)
+    end
+end
+
+local function bind_args(step, callee, scope, out)
+    for _, arg in ipairs(step.args) do
+        local slot = find(callee.tensors, arg.name)
+        local list, inner = out.tensors, scope
+        if not slot then
+            slot = assert(find(callee.attrs, arg.name))
+            list = out.attrs
+            inner = choice_scope(scope, callee.attrs[slot + 1])
         end
+        local expr = compile.expr(arg, inner)
+        check_type(step, callee, arg, list == out.attrs
+            and callee.attrs[slot + 1], expr)
+        list[#list + 1] = {slot = slot, expr = expr}
     end
 end
 
@@ -79,35 +80,26 @@ end
 
 local build_steps
 
-local function build_loop(model, op, step, scope, depth, out)
+local function build_loop(model, step, scope, depth, out)
     local inner = compile.with(scope, "loops", {[step.loop.var] = depth})
-    if depth >= MAX_LOOPS then
-        diag.at(op.node, "op %s: loops nest deeper than %d", op.name,
-            MAX_LOOPS)
-        return
-    end
+    assert(depth < MAX_LOOPS)
     out.loop = depth
     out.start = compile.expr(step.loop.start, scope)
     out.stop = compile.expr(step.loop.stop, scope)
     out.step = compile.expr(step.loop.step, scope)
-    out.body = build_steps(model, op, step.steps, inner, depth + 1)
+    out.body = build_steps(model, step.steps, inner, depth + 1)
 end
 
-build_steps = function(model, op, list, scope, depth)
+build_steps = function(model, list, scope, depth)
     local out = {}
     for i, step in ipairs(list) do
         out[i] = empty_step(compile.expr(step.when, scope))
         if step.loop then
-            build_loop(model, op, step, scope, depth, out[i])
+            build_loop(model, step, scope, depth, out[i])
         else
-            local callee = model.op[step.op]
-            if callee then
-                out[i].op = callee.name
-                bind_args(op, step, callee, scope, out[i])
-            else
-                diag.at(step.node or op.node, "op %s: step: no op %s%s",
-                    op.name, step.op, near_text(step.op, names(model.ops)))
-            end
+            local callee = assert(model.op[step.op])
+            out[i].op = callee.name
+            bind_args(step, callee, scope, out[i])
         end
     end
     return out
@@ -160,7 +152,7 @@ function M.routes(model, op, family, scope)
         else
             local inner
             r.temporaries, inner = build_temporaries(op, route, scope)
-            r.steps = build_steps(model, op, route.steps or {}, inner, 0)
+            r.steps = build_steps(model, route.steps or {}, inner, 0)
         end
         out[i] = r
     end

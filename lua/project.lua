@@ -96,6 +96,12 @@ local function load_model(options)
     end
     model.roots = options.spec
     check_names(options.tier, tiers, "tier")
+    for _, tier in ipairs(options.tier or {}) do
+        if tiers[tier] and tier ~= "cpu" then
+            host.error("", 0, 0, ("tier %s: nothing is emitted for it yet; "
+                .. "there is: cpu"):format(tier))
+        end
+    end
     model.narrowed = narrow(model, options.ops)
     if host.errors() > 0 then
         return nil

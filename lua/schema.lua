@@ -103,7 +103,8 @@ M.op = record {
                    "string")},
 }
 
-local config = map(list {kind = "int", min = 0})
+-- Sizes of tiles, counts of lanes: no more than fits an int of C.
+local config = map(list {kind = "int", min = 1, max = 1048576})
 
 M.tiling = record {
     {"tiling", "name", required = true},
@@ -116,7 +117,7 @@ M.tiling = record {
 M.arch = record {
     {"arch", "name", required = true},
     {"tier", enum(M.tiers), required = true},
-    {"isa", list "name"},
+    {"isa", list(enum {"base", "avx2"})},
     {"fields", map "int", required = true},
 }
 
@@ -143,8 +144,7 @@ local bound = {kind = "int", min = 0}
 M.budget = record {
     {"budget", record {
         {"kernels", bound}, {"lines", bound}, {"bytes", bound},
-        {"keys_per_group", bound}, {"registers", bound}, {"spills", bound},
-        {"compile_seconds", bound},
+        {"keys_per_group", bound},
     }, required = true},
 }
 

@@ -1,8 +1,9 @@
 -- tree.lua: an output tree from what was resolved, within the budget.
 --
 -- tree.gen(p, state) -> files; tree.candidates(p, candidates) -> files
--- tree.change(root, files) -> the change for the host: what the old MANIFEST
---   lists and the new does not, goes.
+-- tree.change(root, files, specs) -> the change for the host: what the old
+--   MANIFEST lists and the new does not, goes. Errors to the sink when a file
+--   of somebody else's is in the way, or root and a spec folder overlap.
 -- tree.check_budget(p, files, state) -> lines, bytes; errors to the sink.
 --   (keys a group: proof.lua)
 
@@ -53,20 +54,52 @@ function M.candidates(p, keys, candidates, list)
     return files
 end
 
-local function manifest_paths(root)
-    local out = {}
-    for line in (host.read(root .. "/MANIFEST") or ""):gmatch("[^\n]+") do
-        local path = line:match("^%x+\t%d+\t(.+)$")
-        if path then
-            out[#out + 1] = path
-        end
+local MANIFEST = "^# sha256\tbytes\tpath\n"
+
+-- {path = true} of what the root's MANIFEST says is ours, itself too.
+local function owned_paths(root)
+    local out, text = {}, host.read(root .. "/MANIFEST") or ""
+    if not text:find(MANIFEST) then
+        return out
     end
+    for path in text:gmatch("\n%x+\t%d+\t([^\n]+)") do
+        out[path] = true
+    end
+    out.MANIFEST = true
     return out
 end
 
-function M.change(root, files)
-    local remove = {}
-    for _, path in ipairs(manifest_paths(root)) do
+-- A file of somebody else's is never written over.
+local function check_foreign(root, files, owned)
+    for path, text in pairs(files) do
+        local there = not owned[path] and host.read(root .. "/" .. path)
+        if there and there ~= text then
+            host.error(root .. "/" .. path, 0, 0, "is not ours (" .. root
+                .. "/MANIFEST does not list it) but has the name of a file "
+                .. "to write: move it away, or name another --out")
+        end
+    end
+end
+
+-- Whether one folder's name lies within the other's.
+local function within(inner, outer)
+    return (inner .. "/"):sub(1, #outer + 1) == outer .. "/"
+end
+
+local function check_root(root, specs)
+    for _, spec in ipairs(specs) do
+        if within(root, spec) or within(spec, root) then
+            host.error(root, 0, 0, "holds or lies in the spec folder " .. spec
+                .. ": name a folder of its own with --out")
+        end
+    end
+end
+
+function M.change(root, files, specs)
+    local remove, owned = {}, owned_paths(root)
+    check_root(root, specs)
+    check_foreign(root, files, owned)
+    for path in pairs(owned) do
         if not files[path] then
             remove[#remove + 1] = path
         end

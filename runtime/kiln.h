@@ -52,7 +52,7 @@ typedef enum kiln_attr_kind {
     KILN_ATTR_STRING
 } kiln_attr_kind;
 
-/* One named attribute. Set with the helpers below or field by field. */
+/* One named attribute: kind says which member of value holds. */
 typedef struct kiln_attr {
     const char *name;
     kiln_attr_kind kind;
@@ -63,8 +63,9 @@ typedef struct kiln_attr {
     } value;
 } kiln_attr;
 
-/* Hears text such as "softmax: route looped: N > 4096". Called under no lock,
- * possibly from several threads. */
+/* Hears each route's first choice, as in
+ *   softmax: route looped: always; before it, "N <= 4096" does not hold
+ * Called under no lock, possibly from several threads. */
 typedef void kiln_log_fn(void *user, const char *text);
 
 /* Where a context and its plans take memory from. Both are called from any

@@ -205,16 +205,6 @@ kiln_status kiln_plan_cost(const kiln_plan *plan, kiln_cost *cost)
 
 /* --- enqueue -------------------------------------------------------------- */
 
-static bool has_elements(const kiln_view *view)
-{
-    for (int d = 0; d < view->ndim; d++) {
-        if (view->size[d] == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static kiln_status fail_pointer(const kiln_program *program, int32_t i,
                                 const char *what, int64_t wanted)
 {
@@ -253,7 +243,8 @@ static kiln_status take_pointer(const kiln_program *program, int32_t i,
 {
     const kiln_operand *operand = &program->operands[i];
 
-    if (operand->view.dtype == KILN_NONE || !has_elements(&operand->view)) {
+    if (operand->view.dtype == KILN_NONE ||
+        kiln_view_is_empty(&operand->view)) {
         return KILN_OK;
     }
     if (base == 0) {

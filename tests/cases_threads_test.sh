@@ -25,6 +25,7 @@ sed -i "s/^  elements: .*/  elements: [$edges]/" "$spec/buckets.yaml"
 keys=contiguous check "certify" certify_all "$spec"
 check "generate" "$kiln" gen --spec "$spec" --out "$tsan/out"
 
+# shellcheck disable=SC2086 # flags are several
 compiled()
 {
     make -s BUILD="$tsan" OUT="$tsan/out" CC="$cc" CFLAGS="$flags" \
@@ -46,5 +47,4 @@ silent()
     cat "$work/told"
     [ "$status" -eq 0 ] && ! grep -E '^not ok|ThreadSanitizer' "$work/told"
 }
-check "concurrent-first-use: no race in 100 repetitions" silent first-use 100
-check "forks and replays: no race" silent process
+check "concurrent-first-use: no race in 100 repetitions" silent first-use 10 10

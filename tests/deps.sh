@@ -13,7 +13,7 @@ pkg-config
 lua5.4 liblua5.4-dev
 libyaml-dev
 libcmocka-dev
-clang clang-format lua-check
+clang libclang-rt-dev clang-format lua-check
 cmake
 python3
 strace

@@ -128,7 +128,8 @@ lacks_like()
     ! grep -rnE -- "$1" "$want"
 }
 check "no path" lacks "$work"
-check "no absolute path" lacks_like '(^|[^*])/(home|root|tmp|usr|var|work)/'
+check "no path of the checkout" lacks "$top"
+check "no absolute path" lacks_like '(^|[^*])/(home|root|tmp|usr|var)/'
 check "no host name" lacks "$(uname -n)"
 check "no user" lacks "$(id -un)@"
 check "no home" lacks "${HOME:-/nonexistent}"

@@ -27,7 +27,9 @@ local function selected(p, entry)
     return false
 end
 
--- Selected keys sorted by text; their groups' members and candidates.
+-- Selected keys sorted by text; the candidates of their groups, and all keys
+-- of those groups: a kernel is judged over its whole domain, however few of
+-- its keys are to be timed.
 local function collect(p, state)
     local keys, groups, candidates, all = {}, {}, {}, {}
     for _, entry in ipairs(state.keys) do
@@ -40,11 +42,12 @@ local function collect(p, state)
             groups[entry.group] = {}
             candidates[entry.group] = kernels.candidates(p.model, entry,
                 p.tier)
-            for _, k in ipairs(candidates[entry.group]) do
-                all[#all + 1] = k
-            end
+            table.move(candidates[entry.group], 1,
+                #candidates[entry.group], #all + 1, all)
         end
-        table.insert(groups[entry.group], entry)
+    end
+    for _, entry in ipairs(state.keys) do
+        table.insert(groups[entry.group] or {}, entry)
     end
     return keys, groups, candidates, all
 end
@@ -107,8 +110,9 @@ return function(options)
     add_key_lines(p, state, keys, candidates, lines)
     files["CANDIDATES.tsv"] = table.concat(lines, "\n") .. "\n"
     files["MANIFEST"] = lists.manifest(files)
+    local change = tree.change(options.out, files, options.spec)
     return {
-        status = 0, trees = {tree.change(options.out, files)},
+        status = host.errors() > 0 and 1 or 0, trees = {change},
         text = ("kiln candidates: %s: %d kernels, %d keys\n"):format(
             options.out, #all, #keys),
     }

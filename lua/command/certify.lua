@@ -34,6 +34,7 @@ local function knowledge(p)
         entry = function(key) return p.keys[key] end,
         config = function(entry, text) return groups[entry.group][text] end,
         isa = function(name) return isas[name] end,
+        left_out = function(op) return p.model.op[op] and not p.keep(op) end,
     }
 end
 

@@ -1,7 +1,7 @@
 -- command/explain.lua: kiln explain KEY or CALL: what serves it and why, or
 -- what is nearest and how to certify it.
---   kiln explain 'softmax/looped f16 log=0 contiguous M=4096 N=32768'
---   kiln explain softmax x=f16[4096,32768] dim=-1
+--   kiln explain 'softmax/looped f16 log=0 contiguous M=64 N=32768'
+--   kiln explain softmax x=f16[4096,1024] dim=-1
 
 local callm = require "call"
 local diag = require "diag"

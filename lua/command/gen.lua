@@ -16,10 +16,11 @@ return function(options)
     local text = ("kiln gen: %s: %d certified keys (%d stale), %d kernels, "
         .. "%d lines, %d bytes\n"):format(options.out, served, stale,
         #state.kernels, lines, bytes)
+    local change = tree.change(options.out, files, options.spec)
     local wrong = host.errors() > 0
     return {
         status = wrong and 1 or 0,
         text = (options.check or wrong) and "" or text,
-        trees = {tree.change(options.out, files)},
+        trees = {change},
     }
 end

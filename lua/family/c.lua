@@ -101,14 +101,6 @@ function M.args(k, slots)
     return table.concat(lines, "\n")
 end
 
-function M.config_text(k)
-    local out = {}
-    for i, field in ipairs(k.config) do
-        out[i] = string.format("%s=%d", field.name, field.value)
-    end
-    return table.concat(out, " ")
-end
-
 -- The config as the constants block of a function: aligned enumerators. more:
 -- {{name=, value=}} that are not the config's, or nil.
 function M.constants(k, more)
@@ -131,7 +123,7 @@ function M.header(k, recipe, facts)
         lines[#lines + 1] = string.format(" * %-13s %s", label, text)
     end
     add("key class", k.key_class)
-    add("config", M.config_text(k))
+    add("config", k.config_text)
     add("specs", k.spec .. ", " .. k.tiling)
     add("units", recipe.units)
     add("grain", recipe.grain)

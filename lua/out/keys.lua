@@ -12,7 +12,7 @@ local kernels_of = require "kernels"
 
 local M = {}
 
-local CENSUS = 0x8000
+local CENSUS = enum.read("runtime/core/tables.h", "KILN_CENSUS_").BIT.v
 local STALE = enum.read("runtime/core/tables.h", "KILN_CELL_").STALE
 
 local function position_name(ladder, position)

@@ -80,15 +80,15 @@ static const kiln_ladder kiln_generated_tables_ladders[] = {
 };
 
 static const char *const kiln_generated_tables_arch_fields[] = {
-    "cores", "lattice_bytes", "row_tile",
+    "lattice_bytes", "row_tile",
 };
 
 static const int64_t kiln_generated_tables_archs_cpu_fields[] = {
-    2, 67108864, 4096,
+    67108864, 4096,
 };
 
 static const kiln_arch kiln_generated_tables_archs[] = {
-    {"cpu", "cpu", 0, kiln_generated_tables_archs_cpu_fields, 3},
+    {"cpu", "cpu", 0, kiln_generated_tables_archs_cpu_fields, 2},
 };
 
 static const kiln_op *const kiln_generated_tables_ops[] = {
@@ -112,4 +112,4 @@ static const kiln_tier_table *const kiln_generated_tables_tiers[] = {
 };
 
 const kiln_tables kiln_generated_tables =
-    {KILN_TABLE_LAYOUT, kiln_generated_tables_ladders, 3, kiln_generated_tables_arch_fields, 3, kiln_generated_tables_archs, 1, kiln_generated_tables_ops, 12, kiln_generated_tables_tiers, 2};
+    {KILN_TABLE_LAYOUT, kiln_generated_tables_ladders, 3, kiln_generated_tables_arch_fields, 2, kiln_generated_tables_archs, 1, kiln_generated_tables_ops, 12, kiln_generated_tables_tiers, 2};

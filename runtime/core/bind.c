@@ -490,21 +490,12 @@ kiln_status kiln_bind_check_shapes(const kiln_call *call,
     return KILN_OK;
 }
 
-static bool has_elements(const kiln_view *view)
-{
-    for (int d = 0; d < view->ndim; d++) {
-        if (view->size[d] == 0) {
-            return false;
-        }
-    }
-    return view->dtype != KILN_NONE;
-}
-
 bool kiln_bind_empty(const kiln_call *call)
 {
     for (int t = 0; t < call->op->n_tensors; t++) {
         if (call->op->tensors[t].role != KILN_IN &&
-            has_elements(&call->tensors[t])) {
+            call->tensors[t].dtype != KILN_NONE &&
+            !kiln_view_is_empty(&call->tensors[t])) {
             return false;
         }
     }

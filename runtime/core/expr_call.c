@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "expr_machine.h"
+#include "key.h"
 
 /* --- integers and numbers ------------------------------------------------ */
 
@@ -106,35 +107,27 @@ kiln_value *kiln_call_clamp(kiln_machine *m, const kiln_ins *ins,
     return v + 1;
 }
 
-/* The first edge at or above v, by halving. */
+/* The first edge at or above v. */
 kiln_value *kiln_call_bucket(kiln_machine *m, const kiln_ins *ins,
                              kiln_value *top)
 {
     const kiln_tables *tables = m->scope->tables;
     kiln_value *v = top - 1;
     const kiln_ladder *ladder;
-    int32_t low = 0, high;
+    int at;
 
     if (tables == NULL || ins->i < 0 || ins->i >= tables->n_ladders)
         return kiln_machine_malformed(m);
     if (!need_ints(m, ins, v, 1))
         return NULL;
     ladder = &tables->ladders[ins->i];
-    high = ladder->n_edges;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-
-        if (ladder->edges[middle] < v->i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (v->i < 1 || low == ladder->n_edges)
+    at = kiln_ladder_bucket(ladder, v->i);
+    if (at < 0)
         return kiln_machine_fail(
             m, "bucket(%s, %" PRId64 "): the size must be 1 to %" PRId64,
             ladder->name, v->i,
             ladder->n_edges > 0 ? ladder->edges[ladder->n_edges - 1] : 0);
-    v->i = ladder->edges[low];
+    v->i = ladder->edges[at];
     return v + 1;
 }
 

@@ -142,7 +142,6 @@ static kiln_status choose_kernel(kiln_build *build, kiln_node *node, int index)
         return kiln_refuse(request->tables, request->tier, keys, node->key,
                            build->err);
     }
-    node->group = found.group;
     node->cell = found.cell;
     if (check_state(build, node) != KILN_OK) {
         return build->err->status;

@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "arith.h"
+
 /* The lowest aligned offset at or above `from` that buffer i could take, or
  * the end of the first placed buffer in its way. */
 static int64_t conflict_end(const kiln_buffer *buffers, const bool *placed,
@@ -23,15 +25,6 @@ static int64_t conflict_end(const kiln_buffer *buffers, const bool *placed,
     return from;
 }
 
-static bool align_up(int64_t value, int64_t *aligned)
-{
-    if (__builtin_add_overflow(value, KILN_WORKSPACE_ALIGN - 1, aligned)) {
-        return false;
-    }
-    *aligned -= *aligned % KILN_WORKSPACE_ALIGN;
-    return true;
-}
-
 static bool place(kiln_buffer *buffers, const bool *placed, int n, int i,
                   int64_t *total)
 {
@@ -41,7 +34,7 @@ static bool place(kiln_buffer *buffers, const bool *placed, int n, int i,
     for (;;) {
         int64_t next;
 
-        if (!align_up(offset, &offset) ||
+        if (!kiln_arith_align(offset, KILN_WORKSPACE_ALIGN, &offset) ||
             __builtin_add_overflow(offset, buffers[i].bytes, &end)) {
             return false;
         }

@@ -14,7 +14,6 @@ typedef struct kiln_buffer {
     int64_t offset; /* in the workspace; -1 for a caller's tensor */
     int32_t first;  /* index of the first launch that uses it; -1: none */
     int32_t last;
-    bool zeroed;
 } kiln_buffer;
 
 /* Gives every temporary (offset 0 on entry, -1 for others) an offset, aligned,

@@ -73,7 +73,7 @@ bool kiln_find_cell(const kiln_tables *tables, const kiln_op_keys *keys,
     int lattice[KILN_MAX_AXES], census[KILN_MAX_AXES];
     int n = key->op->n_axes;
 
-    *found = (kiln_found){keys, NULL, NULL};
+    *found = (kiln_found){NULL, NULL};
     if (keys == NULL || (found->group = find_group(keys, key->group)) == NULL) {
         return false;
     }

@@ -6,7 +6,6 @@
 #include "key.h"
 
 typedef struct kiln_found {
-    const kiln_op_keys *keys;
     const kiln_group *group;
     const kiln_cell *cell;
 } kiln_found;

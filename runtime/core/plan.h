@@ -44,7 +44,6 @@ typedef struct kiln_patch {
 typedef struct kiln_node {
     const kiln_kernel *kernel; /* NULL on a dry run, or a memset */
     const kiln_cell *cell;     /* NULL on a dry run and for a forced config */
-    const kiln_group *group;   /* NULL on a dry run */
     const kiln_key *key;
     int64_t units;
     int64_t grain; /* at least 1 */

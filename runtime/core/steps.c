@@ -43,7 +43,6 @@ static kiln_status add_temporary(kiln_build *build, kiln_call *call,
         return build->err->status;
     }
     buffer->name = temporary->name;
-    buffer->zeroed = temporary->zeroed;
     buffer->offset = 0;
     view->buffer = build->program->n_buffers - 1;
     if (!kiln_view_pack(view) ||

@@ -37,6 +37,15 @@ bool kiln_view_numel(const kiln_view *view, int64_t *numel)
     return fits;
 }
 
+bool kiln_view_is_empty(const kiln_view *view)
+{
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->size[d] == 0)
+            return true;
+    }
+    return false;
+}
+
 bool kiln_view_extent(const kiln_view *view, int64_t *low, int64_t *high)
 {
     int64_t bytes = kiln_dtype_size((kiln_dtype)view->dtype);

@@ -22,6 +22,8 @@ typedef struct kiln_view {
 /* Product of the sizes; 1 for a scalar, 0 where any size is 0. false on int64
  * overflow or a negative size. */
 bool kiln_view_numel(const kiln_view *view, int64_t *numel);
+/* Any size is 0: no elements, whatever the other sizes are. */
+bool kiln_view_is_empty(const kiln_view *view);
 /* Byte extent [low, high) that elements touch, relative to the buffer's base;
  * empty (0, 0) when there are none. false on overflow. */
 bool kiln_view_extent(const kiln_view *view, int64_t *low, int64_t *high);

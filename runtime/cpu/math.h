@@ -226,14 +226,34 @@ KILN_INLINE float kiln_erf_f32(float x)
 
 /* Folds n lanes (a power of two) onto lane 0 by halves, always in this
  * order: the result does not depend on who computes it. */
-KILN_INLINE float kiln_fold_sum_f32(float *lanes, int n)
+/* *sum += term, with what rounding took in *lost, so that a long sum of
+ * positive terms is within 2 units of the last place whatever their order
+ * (W. Kahan, "Further remarks on reducing truncation errors", CACM 8, 1965).
+ */
+KILN_INLINE void kiln_add_f32(float *sum, float *lost, float term)
 {
-    for (int half = n / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane < half; lane++) {
-            lanes[lane] += lanes[lane + half];
+    const float corrected = term - *lost;
+    const float next = *sum + corrected;
+    *lost = (next - *sum) - corrected;
+    *sum = next;
+}
+
+/* The sum of n lanes less what they lost, in double: eight sums side by side,
+ * folded by halves. n is a multiple of 8. */
+KILN_INLINE double kiln_total_f32(const float *lanes, const float *lost, int n)
+{
+    double sums[8] = {0};
+    for (int lane = 0; lane < n; lane += 8) {
+        for (int i = 0; i < 8; i++) {
+            sums[i] += (double)lanes[lane + i] - (double)lost[lane + i];
         }
     }
-    return lanes[0];
+    for (int half = 4; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            sums[i] += sums[i + half];
+        }
+    }
+    return sums[0];
 }
 
 KILN_INLINE float kiln_fold_max_f32(float *lanes, int n)
@@ -481,14 +501,35 @@ KILN_INLINE double kiln_erf_f64(double x)
 
 /* Folds n lanes (a power of two) onto lane 0 by halves, always in this
  * order: the result does not depend on who computes it. */
-KILN_INLINE double kiln_fold_sum_f64(double *lanes, int n)
+/* *sum += term, with what rounding took in *lost, so that a long sum of
+ * positive terms is within 2 units of the last place whatever their order
+ * (W. Kahan, "Further remarks on reducing truncation errors", CACM 8, 1965).
+ */
+KILN_INLINE void kiln_add_f64(double *sum, double *lost, double term)
 {
-    for (int half = n / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane < half; lane++) {
-            lanes[lane] += lanes[lane + half];
+    const double corrected = term - *lost;
+    const double next = *sum + corrected;
+    *lost = (next - *sum) - corrected;
+    *sum = next;
+}
+
+/* The sum of n lanes less what they lost, in double: eight sums side by side,
+ * folded by halves. n is a multiple of 8. */
+KILN_INLINE double kiln_total_f64(const double *lanes, const double *lost,
+                                  int n)
+{
+    double sums[8] = {0};
+    for (int lane = 0; lane < n; lane += 8) {
+        for (int i = 0; i < 8; i++) {
+            sums[i] += (double)lanes[lane + i] - (double)lost[lane + i];
         }
     }
-    return lanes[0];
+    for (int half = 4; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            sums[i] += sums[i + half];
+        }
+    }
+    return sums[0];
 }
 
 KILN_INLINE double kiln_fold_max_f64(double *lanes, int n)

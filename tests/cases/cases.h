@@ -67,7 +67,8 @@ void cases_layouts(tally *t);
 void cases_buckets(tally *t, int64_t cap, char *const ladders[3],
                    int64_t lattice_bytes);
 void cases_dispatch(tally *t, const char *candidates, const char *keys);
-void cases_first_use(tally *t, int repetitions);
+/* Repetitions in each of so many fresh processes. */
+void cases_first_use(tally *t, int processes, int repetitions);
 void cases_process(tally *t);
 
 #endif /* KILN_TESTS_CASES_H */

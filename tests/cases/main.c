@@ -3,7 +3,7 @@
  *   cases [--zero | --error] tensor
  *   ...                      layouts
  *   ...                      process
- *   ...                      first-use REPETITIONS
+ *   ...                      first-use PROCESSES REPETITIONS
  *   ...                      buckets MOST ELEMENTS ROWS COLS LATTICE_BYTES
  *   ...                      dispatch CANDIDATES.tsv KEYS.tsv
  *
@@ -31,8 +31,8 @@ static bool run(tally *all, int argc, char **argv)
         cases_layouts(all);
     } else if (strcmp(command, "process") == 0 && argc == 1) {
         cases_process(all);
-    } else if (strcmp(command, "first-use") == 0 && argc == 2) {
-        cases_first_use(all, atoi(argv[1]));
+    } else if (strcmp(command, "first-use") == 0 && argc == 3) {
+        cases_first_use(all, atoi(argv[1]), atoi(argv[2]));
     } else if (strcmp(command, "buckets") == 0 && argc == 6) {
         cases_buckets(all, atoll(argv[1]), argv + 2, atoll(argv[5]));
     } else if (strcmp(command, "dispatch") == 0 && argc == 3) {

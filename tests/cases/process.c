@@ -116,10 +116,10 @@ static bool replay_call(trial *t, const char *text, kiln_context *ctx)
            kiln_plan_prepare(plan, NULL) == KILN_OK &&
            kiln_plan_workspace(plan) == 0 && replay(t, plan, &mallocs);
     kiln_plan_destroy(plan);
-    if (good && mallocs != 0) {
-        good = trial_fail(t, "%ld allocations", mallocs);
+    if (!good) {
+        return trial_fail(t, "%s", kiln_last_error());
     }
-    return good;
+    return mallocs == 0 || trial_fail(t, "%ld allocations", mallocs);
 }
 
 static void check_replays(tally *all, trial *t)

@@ -12,7 +12,7 @@
 
 #define DESCRIBE_BYTES 16384
 #define THREADS 2
-#define SETS 2
+#define SETS 3 /* normal, special, and for ops on rows steep */
 #define RUNS 3
 
 /* NaN in every float format; two patterns unlike it and each other. */
@@ -144,6 +144,8 @@ static void fill_input(const call *c, int tensor, int set, uint64_t number)
     uint64_t seed = number * CALL_MAX_TENSORS + (uint64_t)tensor;
     if (set == 0)
         fill_normal(x, scales[number % 3], seed);
+    else if (set == 2)
+        fill_steep(x, dim_of(c), number);
     else if (is_rows(c->op))
         fill_rows(x, dim_of(c), number);
     else
@@ -332,7 +334,7 @@ static bool run_call(trial *t, int number, char *note, size_t cap)
 {
     if (!parse_call(t, t->kernel->calls[number]))
         return false;
-    for (int set = 0; set < SETS; set++) {
+    for (int set = 0; set < (is_rows(t->call.op) ? SETS : SETS - 1); set++) {
         snprintf(note, cap, "set %d of %s", set, t->call.text);
         bool good = call_place(&t->call, &t->buffers, set == 1) ||
                     fail_in(t, "memory", "no memory for tensors");

@@ -174,9 +174,23 @@ static double value_row(const job *j, int64_t index)
     }
 }
 
-void fill_rows(const DLTensor *tensor, int64_t dim, uint64_t seed)
+/* In turn: one 0 among terms that a sum near 1 rounds away one by one, and a
+ * row that ascends so slowly that every part of its sum counts. */
+static double value_steep(const job *j, int64_t index)
 {
-    job j = {.tensor = tensor, .value = value_row, .seed = seed};
+    int64_t row = index / (j->step * j->length) * j->step + index % j->step;
+    int64_t place = index / j->step % j->length;
+    uint64_t row_bits = mix(~j->seed, (uint64_t)row);
+    double low = truth_size(j->tensor->dtype) == 8 ? -37 : -17;
+
+    if (((uint64_t)row + j->seed) % 2)
+        return 0.5 * (double)place / (double)j->length;
+    return place == (int64_t)(row_bits % (uint64_t)j->length) ? 0 : low;
+}
+
+static void fill_along(job j, int64_t dim)
+{
+    const DLTensor *tensor = j.tensor;
     int rank = tensor->ndim;
     dim = dim < 0 ? dim + rank : dim;
     j.length = dim >= 0 && dim < rank ? tensor->shape[dim] : 1;
@@ -185,6 +199,17 @@ void fill_rows(const DLTensor *tensor, int64_t dim, uint64_t seed)
         j.step *= tensor->shape[d];
     if (truth_numel(tensor) > 0)
         fill(&j);
+}
+
+void fill_rows(const DLTensor *tensor, int64_t dim, uint64_t seed)
+{
+    fill_along((job){.tensor = tensor, .value = value_row, .seed = seed}, dim);
+}
+
+void fill_steep(const DLTensor *tensor, int64_t dim, uint64_t seed)
+{
+    fill_along((job){.tensor = tensor, .value = value_steep, .seed = seed},
+               dim);
 }
 
 void fill_raw(DLDataType type, void *data, int64_t n, uint64_t seed)

@@ -19,6 +19,10 @@ void fill_special(const DLTensor *tensor, uint64_t seed);
  * one +Inf, all equal. */
 void fill_rows(const DLTensor *tensor, int64_t dim, uint64_t seed);
 
+/* Rows along dim that lose a plain sum its accuracy: one large term among many
+ * that each vanish beside it, and slow ascents. */
+void fill_steep(const DLTensor *tensor, int64_t dim, uint64_t seed);
+
 /* n elements one after another: normal, of a period, for timing alone. */
 void fill_raw(DLDataType type, void *data, int64_t n, uint64_t seed);
 

@@ -67,6 +67,10 @@ bool truth_is_f64(DLDataType type)
 int64_t truth_numel(const DLTensor *tensor)
 {
     int64_t n = 1;
+    /* A tensor of no elements may have any other sizes. */
+    for (int d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] == 0)
+            return 0;
     for (int d = 0; d < tensor->ndim; d++)
         n *= tensor->shape[d];
     return n;

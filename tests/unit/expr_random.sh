@@ -15,7 +15,8 @@ mkdir -p "$folder"
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -O2 ${CFLAGS:-} -Iruntime -o "$folder/expr_driver" \
     tests/unit/expr_driver.c $core/expr.c $core/expr_number.c \
-    $core/expr_call.c $core/view.c $core/arith.c $core/dtype.c
+    $core/expr_call.c $core/key.c $core/space.c $core/view.c $core/arith.c \
+    $core/dtype.c
 echo "expr_random: $count cases, seed $seed"
 PYTHONDONTWRITEBYTECODE=1 python3 tests/unit/expr_gen.py "$count" "$seed" \
     > "$folder/cases.txt"

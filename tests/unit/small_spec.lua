@@ -115,7 +115,7 @@ function M.files(changes)
     local files = {
         ["s/buckets.yaml"] = m {"ladders", m {
             "rows", {64, 128, 256}, "cols", {16, 64, 65, 130}}},
-        ["s/budget.yaml"] = m {"budget", m {"kernels", 40, "spills", 0}},
+        ["s/budget.yaml"] = m {"budget", m {"kernels", 40, "lines", 9000}},
         ["s/op/silu.yaml"] = M.silu, ["s/op/softmax.yaml"] = M.softmax,
         ["s/op/chunked.yaml"] = M.composite,
         ["s/tiling/softmax.yaml"] = M.tiling,

@@ -1,6 +1,6 @@
 /* sources: runtime/core/expr.c runtime/core/expr_number.c
- * runtime/core/expr_call.c runtime/core/view.c runtime/core/arith.c
- * runtime/core/dtype.c */
+ * runtime/core/expr_call.c runtime/core/key.c runtime/core/space.c
+ * runtime/core/view.c runtime/core/arith.c runtime/core/dtype.c */
 /* Values below were computed by Python's integers and floats. See
  * expr_random.sh for the comparison at large. */
 #include <math.h>

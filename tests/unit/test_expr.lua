@@ -346,8 +346,6 @@ check("stack", why and why.text
       == "the expression holds more than 64 values at once", why)
 check("stack in full", compile(("1+("):rep(63) .. "1" .. (")"):rep(63), {}))
 
-check("near", expr.near("bacth", {"batch", "half"}) == "batch")
-check("not near", expr.near("q", {"batch", "half"}) == nil)
 
 if failed > 0 then
     print(failed .. " failed")

@@ -40,6 +40,7 @@ local function kernel(spec, variant, dtypes, layout, config, baked)
         op = spec, variant = variant, tier = "cpu", dtypes = dtypes,
         keyed = "f16", baked = baked or {}, layout = layout, config = config,
         symbol = spec.name .. "_k" .. config[1].value,
+        config_text = config[1].name .. "=" .. config[1].value,
         key_class = spec.name .. "/" .. variant, spec = spec.spec,
         tiling = "spec/tiling/t.yaml",
         model = {archs = {cpu = {tier = "cpu", field = {row_tile = 4096}}}},

@@ -1,4 +1,4 @@
-/* sources: runtime/core/life.c */
+/* sources: runtime/core/life.c runtime/core/arith.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +14,12 @@ static int n;
 
 static void temporary(int64_t bytes, int32_t first, int32_t last)
 {
-    buffers[n++] = (kiln_buffer){"t", bytes, 0, first, last, false};
+    buffers[n++] = (kiln_buffer){"t", bytes, 0, first, last};
 }
 
 static void callers(int64_t bytes, int32_t first, int32_t last)
 {
-    buffers[n++] = (kiln_buffer){"x", bytes, -1, first, last, false};
+    buffers[n++] = (kiln_buffer){"x", bytes, -1, first, last};
 }
 
 static int64_t assign(void)

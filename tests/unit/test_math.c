@@ -228,9 +228,21 @@ static void folds(void **state)
 {
     (void)state;
     float lanes[8] = {0x1p24f, 1, 1, 1, -0x1p24f, 1, 1, 1};
-    assert_true(kiln_fold_sum_f32(lanes, 8) == 6.0f);
+    float lost[8] = {0.5f};
+    assert_true(kiln_total_f32(lanes, lost, 8) == 5.5);
     double maxima[4] = {1, NAN, 3, 2};
     assert_true(isnan(kiln_fold_max_f64(maxima, 4)));
+}
+
+/* 2^20 terms of 2^-26: each alone vanishes beside 1, together they are 2^-6. */
+static void compensated(void **state)
+{
+    (void)state;
+    float sum = 1, lost = 0;
+    for (int i = 0; i < 1 << 20; i++) {
+        kiln_add_f32(&sum, &lost, 0x1p-26f);
+    }
+    assert_true((double)sum - (double)lost == 1 + 0x1p-6);
 }
 
 /* --- conversions -----------------------------------------------------------
@@ -350,15 +362,11 @@ static void narrowing_specials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float_functions),
-        cmocka_unit_test(double_functions),
-        cmocka_unit_test(special_floats),
-        cmocka_unit_test(special_doubles),
-        cmocka_unit_test(nan_wins),
-        cmocka_unit_test(folds),
-        cmocka_unit_test(widening),
-        cmocka_unit_test(narrowing),
-        cmocka_unit_test(narrowing_specials),
+        cmocka_unit_test(float_functions), cmocka_unit_test(double_functions),
+        cmocka_unit_test(special_floats),  cmocka_unit_test(special_doubles),
+        cmocka_unit_test(nan_wins),        cmocka_unit_test(folds),
+        cmocka_unit_test(compensated),     cmocka_unit_test(widening),
+        cmocka_unit_test(narrowing),       cmocka_unit_test(narrowing_specials),
     };
     return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }

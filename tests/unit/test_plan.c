@@ -1,5 +1,4 @@
 /* sources: runtime/core/ tests/unit/core_tables.c tests/unit/core_call.c */
-#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -241,8 +239,6 @@ static void test_cells(void **state)
     assert_ptr_equal(&c.request.tier->ops[OP_SOFTMAX]->kernels[2],
                      node->kernel);
     assert_int_equal(node->cell->packed, KILN_CELL2(1, KILN_CENSUS_BIT));
-    assert_string_equal(node->group->text,
-                        "softmax/single f32 log=0 contiguous");
     core_end(&c);
     begin_softmax(&c, 65, 4);
     core_refuse(&c, KILN_UNCERTIFIED,
@@ -258,7 +254,6 @@ static void test_cells(void **state)
     node = core_succeed(&c)->nodes;
     assert_null(node->kernel);
     assert_null(node->cell);
-    assert_null(node->group);
     assert_int_equal(node->n_args, 0);
     core_end(&c);
 }
@@ -676,92 +671,6 @@ static void test_any_call(void **state)
     assert_true(planned > 4000);
 }
 
-/* --- speed: printed, not judged ------------------------------------------- */
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void print_speed(const char *what, const core_call *c)
-{
-    double best = 1e30;
-    kiln_error err;
-
-    for (int round = 0; round < 20; round++) {
-        double start = now();
-
-        for (int i = 0; i < 1000; i++) {
-            kiln_program *program;
-
-            if (kiln_program_create(&program, &c->request, &err) != KILN_OK) {
-                fail_msg("%s", err.text);
-            }
-            kiln_program_destroy(program);
-        }
-        if ((now() - start) / 1000 < best) {
-            best = (now() - start) / 1000;
-        }
-    }
-    print_message("# %s: %.0f ns a plan\n", what, best);
-}
-
-static void print_lookup(core_call *c)
-{
-    const kiln_node *node = core_succeed(c)->nodes;
-    const kiln_op_keys *keys = c->request.tier->ops[OP_ADD];
-    double best = 1e30;
-    long found = 0;
-
-    for (int round = 0; round < 20; round++) {
-        double start = now();
-
-        for (int i = 0; i < 10000; i++) {
-            kiln_found out;
-
-            found += kiln_find_cell(c->request.tables, keys, node->key, &out);
-        }
-        if ((now() - start) / 10000 < best) {
-            best = (now() - start) / 10000;
-        }
-    }
-    assert_int_equal(found, 200000);
-    print_message("# add, %d groups: %.0f ns a look-up\n", keys->n_groups,
-                  best);
-    core_end(c);
-}
-
-static void test_speed(void **state)
-{
-    core_call c;
-
-    (void)state;
-    begin_add(&c, DIMS(32, 64));
-    core_float(&c, "alpha", 2);
-    print_lookup(&c);
-    print_speed("add, contiguous", &c);
-    c.tensor[0].data = (void *)(uintptr_t)0x10000;
-    c.tensor[1].data = (void *)(uintptr_t)0x20000;
-    c.tensor[2].data = (void *)(uintptr_t)0x30000;
-    print_speed("add, contiguous, with pointers", &c);
-    core_begin(&c, "quad");
-    for (int t = 0; t < 4; t++) {
-        core_tensor(&c, KILN_F32, DIMS(32, 64));
-    }
-    c.request.tier = core_tier();
-    print_speed("quad, contiguous, few arguments", &c);
-    begin_softmax(&c, 30, 60);
-    print_speed("softmax", &c);
-    core_begin(&c, "part");
-    core_tensor(&c, KILN_F32, DIMS(6, 4));
-    core_tensor(&c, KILN_F32, DIMS(6, 4));
-    c.request.tier = core_tier();
-    print_speed("part, 8 launches", &c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -780,7 +689,6 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_no_leaks),
         cmocka_unit_test(test_any_call),
-        cmocka_unit_test(test_speed),
     };
 
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

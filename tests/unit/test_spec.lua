@@ -55,7 +55,7 @@ ok("part's column", loop.loop.stop.node.col == 19) -- of a plain scalar at 1
 
 ok("ladders", #model.ladders == 2 and model.ladders[1].name == "cols"
    and model.ladders[2].edges[3] == 256)
-ok("budget", model.budget.kernels == 40 and model.budget.spills == 0)
+ok("budget", model.budget.kernels == 40 and model.budget.lines == 9000)
 local variant = model.tilings.softmax.tiers[1].variants[1]
 ok("tiling", variant.name == "single_tile" and variant.config[1].name
    == "lanes" and variant.config[1].values[2] == 16)
@@ -81,7 +81,7 @@ ok("overlay replaces", model.op.silu.doc == "ours"
    and model.op.silu.spec == "spec/op/silu.yaml")
 ok("overlay extends", model.op.twice and model.op.softmax
    and #model.ladders == 3 and model.ladders[3].edges[1] == 1
-   and model.budget.kernels == 7 and model.budget.spills == 0)
+   and model.budget.kernels == 7 and model.budget.lines == 9000)
 model, errors = load(nil, {"s", "gone"})
 ok("missing root", model == nil and told(errors, "gone:0:0",
                                          "no such spec folder"))

@@ -41,35 +41,36 @@ end
 
 -- What softmax and log-softmax do differently.
 local function forms(k, ctype, suffix)
+    local cast = ctype == "double" and "" or "(" .. ctype .. ")"
     if k.baked.log then
         return {
-            total = string.format("const %s log_sum = kiln_log_%s(sum);",
-                                  ctype, suffix),
+            total = string.format("const %s log_sum = %skiln_log_f64(sum);",
+                                  ctype, cast),
             kept = "below",
             final = function(col) return "tile[" .. col .. "] - log_sum" end,
-            again = "(x - shift) - log_sum",
+            again = "(x - max) - log_sum",
         }
     end
     return {
-        total = string.format("const %s scale = 1 / sum;", ctype),
+        total = string.format("const %s scale = %s;", ctype,
+                              cast == "" and "1 / sum" or cast .. "(1 / sum)"),
         kept = "power",
         final = function(col) return "tile[" .. col .. "] * scale" end,
-        again = string.format("kiln_exp_below_%s(x - shift) * scale", suffix),
+        again = string.format("kiln_exp_below_%s(x - max) * scale", suffix),
     }
 end
 
 local function facts(k, ctype)
     local width = c.width(k.dtypes.x) + c.width(k.dtypes.y)
-    local passes = k.variant == "looped" and 2 or 1
+    local looped = k.variant == "looped"
     return {
         {"bytes", string.format("%d an element: %d read%s, %d written", width,
                                 c.width(k.dtypes.x),
-                                passes == 2 and " twice" or "",
+                                looped and " three times" or "",
                                 c.width(k.dtypes.y))},
         {"operations", "5 an element"},
-        {"accumulation", string.format("%s, in %s",
-                                       "LANES sums folded by halves", ctype)
-            .. (passes == 2 and ", blocks in order" or "")},
+        {"accumulation", "LANES compensated sums in " .. ctype
+            .. ", folded in double"},
         {"template", "lua/family/softmax/" .. k.variant .. ".c.tmpl"},
     }
 end

@@ -34,220 +34,203 @@ struct softmax_looped_bf16_f32_general_args {
     int64_t y_row_stride;
 };
 
-/* softmax_looped_bf16_f32_log0_contiguous_lanes64_block1024
+/* softmax_looped_bf16_f32_log0_contiguous_lanes32
  * key class     softmax/looped bf16_f32 log=0 contiguous
- * config        lanes=64 block=1024
+ * config        lanes=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log0_contiguous_lanes64_block1024(
+void softmax_looped_bf16_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log0_contiguous_lanes64_block1024(
+void softmax_looped_bf16_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        BLOCK = 1024,
+        LANES = 32,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_contiguous_args *const arg =
         (const struct softmax_looped_bf16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float scale = 1 / sum;
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - shift) * scale;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - shift) * scale;
+            y_row[col] = kiln_exp_below_f32(x - max) * scale;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log0_contiguous_lanes64_block4096
+/* softmax_looped_bf16_f32_log0_contiguous_lanes64
  * key class     softmax/looped bf16_f32 log=0 contiguous
- * config        lanes=64 block=4096
+ * config        lanes=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log0_contiguous_lanes64_block4096(
+void softmax_looped_bf16_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log0_contiguous_lanes64_block4096(
+void softmax_looped_bf16_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
         LANES = 64,
-        BLOCK = 4096,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_contiguous_args *const arg =
         (const struct softmax_looped_bf16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float scale = 1 / sum;
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - shift) * scale;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - shift) * scale;
+            y_row[col] = kiln_exp_below_f32(x - max) * scale;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log0_general_lanes64_block1024
+/* softmax_looped_bf16_f32_log0_general_lanes32
  * key class     softmax/looped bf16_f32 log=0 general
- * config        lanes=64 block=1024
+ * config        lanes=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log0_general_lanes64_block1024(
+void softmax_looped_bf16_f32_log0_general_lanes32(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log0_general_lanes64_block1024(
+void softmax_looped_bf16_f32_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        BLOCK = 1024,
+        LANES = 32,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_general_args *const arg =
         (const struct softmax_looped_bf16_f32_general_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
     const int64_t x_step = arg->x_row_stride;
     const int64_t y_step = arg->y_row_stride;
 
@@ -259,95 +242,89 @@ void softmax_looped_bf16_f32_log0_general_lanes64_block1024(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float scale = 1 / sum;
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_exp_below_f32(x - shift) * scale;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[(col + lane) * y_step] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            y_row[col * y_step] = kiln_exp_below_f32(x - shift) * scale;
+            y_row[col * y_step] = kiln_exp_below_f32(x - max) * scale;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log0_inner_lanes64_block1024
- * key class     softmax/looped bf16_f32 log=0 inner
- * config        lanes=64 block=1024
+/* softmax_looped_bf16_f32_log0_general_lanes64
+ * key class     softmax/looped bf16_f32 log=0 general
+ * config        lanes=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log0_inner_lanes64_block1024(
+void softmax_looped_bf16_f32_log0_general_lanes64(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log0_inner_lanes64_block1024(
+void softmax_looped_bf16_f32_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
         LANES = 64,
-        BLOCK = 1024,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
-    const struct softmax_looped_bf16_f32_inner_args *const arg =
-        (const struct softmax_looped_bf16_f32_inner_args *)args;
+    const struct softmax_looped_bf16_f32_general_args *const arg =
+        (const struct softmax_looped_bf16_f32_general_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
+    const int64_t x_step = arg->x_row_stride;
+    const int64_t y_step = arg->y_row_stride;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -357,95 +334,87 @@ void softmax_looped_bf16_f32_log0_inner_lanes64_block1024(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float scale = 1 / sum;
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - shift) * scale;
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+                y_row[(col + lane) * y_step] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
-            const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - shift) * scale;
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            y_row[col * y_step] = kiln_exp_below_f32(x - max) * scale;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log0_inner_lanes64_block4096
+/* softmax_looped_bf16_f32_log0_inner_lanes32
  * key class     softmax/looped bf16_f32 log=0 inner
- * config        lanes=64 block=4096
+ * config        lanes=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log0_inner_lanes64_block4096(
+void softmax_looped_bf16_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log0_inner_lanes64_block4096(
+void softmax_looped_bf16_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        BLOCK = 4096,
+        LANES = 32,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_inner_args *const arg =
         (const struct softmax_looped_bf16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -455,283 +424,349 @@ void softmax_looped_bf16_f32_log0_inner_lanes64_block4096(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float scale = 1 / sum;
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - shift) * scale;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - shift) * scale;
+            y_row[col] = kiln_exp_below_f32(x - max) * scale;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log1_contiguous_lanes64_block1024
+/* softmax_looped_bf16_f32_log0_inner_lanes64
+ * key class     softmax/looped bf16_f32 log=0 inner
+ * config        lanes=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * units         rows
+ * grain         max(1, 16384 // cols)
+ * bytes         6 an element: 2 read three times, 4 written
+ * operations    5 an element
+ * accumulation  LANES compensated sums in float, folded in double
+ * template      lua/family/softmax/looped.c.tmpl
+ */
+void softmax_looped_bf16_f32_log0_inner_lanes64(
+    const void *args, int64_t first, int64_t last);
+
+void softmax_looped_bf16_f32_log0_inner_lanes64(
+    const void *args, int64_t first, int64_t last)
+{
+    enum {
+        LANES = 64,
+    };
+    const struct softmax_looped_bf16_f32_inner_args *const arg =
+        (const struct softmax_looped_bf16_f32_inner_args *)args;
+    const float least = -(float)INFINITY;
+    const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
+
+    for (int64_t row = first; row < last; row++) {
+        /* index */
+        int64_t index[KILN_ROW_RANK];
+        kiln_row_index(index, arg->rank, arg->size, row);
+        const uint16_t *const x_row = arg->x_data +
+            kiln_row_offset(index, arg->rank, arg->x_stride);
+        float *const y_row = arg->y_data +
+            kiln_row_offset(index, arg->rank, arg->y_stride);
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
+
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+            }
+            for (int lane = 0; lane < LANES; lane++) {
+                y_row[col + lane] = lanes[lane];
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            y_row[col] = kiln_exp_below_f32(x - max) * scale;
+        }
+    }
+}
+
+/* softmax_looped_bf16_f32_log1_contiguous_lanes32
  * key class     softmax/looped bf16_f32 log=1 contiguous
- * config        lanes=64 block=1024
+ * config        lanes=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log1_contiguous_lanes64_block1024(
+void softmax_looped_bf16_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log1_contiguous_lanes64_block1024(
+void softmax_looped_bf16_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        BLOCK = 1024,
+        LANES = 32,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_contiguous_args *const arg =
         (const struct softmax_looped_bf16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float log_sum = kiln_log_f32(sum);
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - shift) - log_sum;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = (x - shift) - log_sum;
+            y_row[col] = (x - max) - log_sum;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log1_contiguous_lanes64_block4096
+/* softmax_looped_bf16_f32_log1_contiguous_lanes64
  * key class     softmax/looped bf16_f32 log=1 contiguous
- * config        lanes=64 block=4096
+ * config        lanes=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log1_contiguous_lanes64_block4096(
+void softmax_looped_bf16_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log1_contiguous_lanes64_block4096(
+void softmax_looped_bf16_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
         LANES = 64,
-        BLOCK = 4096,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_contiguous_args *const arg =
         (const struct softmax_looped_bf16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float log_sum = kiln_log_f32(sum);
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - shift) - log_sum;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = (x - shift) - log_sum;
+            y_row[col] = (x - max) - log_sum;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log1_general_lanes64_block1024
+/* softmax_looped_bf16_f32_log1_general_lanes32
  * key class     softmax/looped bf16_f32 log=1 general
- * config        lanes=64 block=1024
+ * config        lanes=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log1_general_lanes64_block1024(
+void softmax_looped_bf16_f32_log1_general_lanes32(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log1_general_lanes64_block1024(
+void softmax_looped_bf16_f32_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        BLOCK = 1024,
+        LANES = 32,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_general_args *const arg =
         (const struct softmax_looped_bf16_f32_general_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
     const int64_t x_step = arg->x_row_stride;
     const int64_t y_step = arg->y_row_stride;
 
@@ -743,95 +778,87 @@ void softmax_looped_bf16_f32_log1_general_lanes64_block1024(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float log_sum = kiln_log_f32(sum);
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = (x - shift) - log_sum;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                lanes[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[(col + lane) * y_step] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            y_row[col * y_step] = (x - shift) - log_sum;
+            y_row[col * y_step] = (x - max) - log_sum;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log1_general_lanes64_block4096
+/* softmax_looped_bf16_f32_log1_general_lanes64
  * key class     softmax/looped bf16_f32 log=1 general
- * config        lanes=64 block=4096
+ * config        lanes=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log1_general_lanes64_block4096(
+void softmax_looped_bf16_f32_log1_general_lanes64(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log1_general_lanes64_block4096(
+void softmax_looped_bf16_f32_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
         LANES = 64,
-        BLOCK = 4096,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_general_args *const arg =
         (const struct softmax_looped_bf16_f32_general_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
     const int64_t x_step = arg->x_row_stride;
     const int64_t y_step = arg->y_row_stride;
 
@@ -843,95 +870,87 @@ void softmax_looped_bf16_f32_log1_general_lanes64_block4096(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float log_sum = kiln_log_f32(sum);
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = (x - shift) - log_sum;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col * x_step]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
+                lanes[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[(col + lane) * y_step] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            y_row[col * y_step] = (x - shift) - log_sum;
+            y_row[col * y_step] = (x - max) - log_sum;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log1_inner_lanes64_block1024
+/* softmax_looped_bf16_f32_log1_inner_lanes32
  * key class     softmax/looped bf16_f32 log=1 inner
- * config        lanes=64 block=1024
+ * config        lanes=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log1_inner_lanes64_block1024(
+void softmax_looped_bf16_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log1_inner_lanes64_block1024(
+void softmax_looped_bf16_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        BLOCK = 1024,
+        LANES = 32,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_inner_args *const arg =
         (const struct softmax_looped_bf16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -941,95 +960,87 @@ void softmax_looped_bf16_f32_log1_inner_lanes64_block1024(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float log_sum = kiln_log_f32(sum);
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - shift) - log_sum;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = (x - shift) - log_sum;
+            y_row[col] = (x - max) - log_sum;
         }
     }
 }
 
-/* softmax_looped_bf16_f32_log1_inner_lanes64_block4096
+/* softmax_looped_bf16_f32_log1_inner_lanes64
  * key class     softmax/looped bf16_f32 log=1 inner
- * config        lanes=64 block=4096
+ * config        lanes=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read twice, 4 written
+ * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float, blocks in order
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
-void softmax_looped_bf16_f32_log1_inner_lanes64_block4096(
+void softmax_looped_bf16_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last);
 
-void softmax_looped_bf16_f32_log1_inner_lanes64_block4096(
+void softmax_looped_bf16_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
         LANES = 64,
-        BLOCK = 4096,
     };
-    static_assert(BLOCK % LANES == 0, "a padded block fits the tile");
     const struct softmax_looped_bf16_f32_inner_args *const arg =
         (const struct softmax_looped_bf16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -1039,65 +1050,58 @@ void softmax_looped_bf16_f32_log1_inner_lanes64_block4096(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float max = least;
-        float shift = 0; /* max, but 0 while it is -inf: -inf - -inf is NaN */
-        float sum = 0;
+        float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
-        for (int64_t start = 0; start < size; start += BLOCK) {
-            const int64_t stop = kiln_least(start + BLOCK, size);
-            const int64_t whole = stop / LANES * LANES;
-            const int64_t padded = (stop + LANES - 1) / LANES * LANES;
-            float tile[BLOCK];
-            float lanes[LANES];
-
-            /* load: a block, filled up with what exp makes 0, and the maximum so far */
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = max;
-            }
-            for (int64_t col = start; col < whole; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                    tile[col - start + lane] = x;
-                    lanes[lane] = kiln_max_f32(lanes[lane], x);
-                }
-            }
-            for (int64_t col = whole; col < padded; col++) {
-                const float x = col < stop ? kiln_f32_from_bf16(x_row[col]) : least;
-                tile[col - start] = x;
-                lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-            }
-
-            /* reduce: the sum so far, rescaled to the new maximum, and the block's */
-            const float last_max = max;
-            max = kiln_fold_max_f32(lanes, LANES);
-            shift = max == least ? 0 : max;
-            for (int lane = 0; lane < LANES; lane++) {
-                lanes[lane] = 0;
-            }
-            for (int64_t col = 0; col < padded - start; col += LANES) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    lanes[lane] += kiln_exp_below_f32(tile[col + lane] - shift);
-                }
-            }
-            sum *= kiln_exp_below_f32(last_max - shift);
-            sum += kiln_fold_sum_f32(lanes, LANES);
+        /* load: the maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
         }
-        const float log_sum = kiln_log_f32(sum);
-
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col + LANES <= size; col += LANES) {
-            float lanes[LANES];
+        for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - shift) - log_sum;
+                lanes[lane] = kiln_max_f32(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+        }
+        const float max = kiln_fold_max_f32(lanes, LANES);
+
+        /* reduce: x again; the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                const float power = kiln_exp_below_f32(x - max);
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            const float x = kiln_f32_from_bf16(x_row[col]);
+            const float power = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+        }
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
+
+        /* write: x once more; a group is read before it is written, y may be x */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const float x = kiln_f32_from_bf16(x_row[col + lane]);
+                lanes[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
                 y_row[col + lane] = lanes[lane];
             }
         }
-        for (int64_t col = size / LANES * LANES; col < size; col++) {
+        for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            y_row[col] = (x - shift) - log_sum;
+            y_row[col] = (x - max) - log_sum;
         }
     }
 }

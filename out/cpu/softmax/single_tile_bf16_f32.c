@@ -42,7 +42,7 @@ struct softmax_single_tile_bf16_f32_general_args {
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log0_contiguous_lanes32(
@@ -69,6 +69,7 @@ void softmax_single_tile_bf16_f32_log0_contiguous_lanes32(
         float *const y_row = arg->y_data + row * size;
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -91,17 +92,18 @@ void softmax_single_tile_bf16_f32_log0_contiguous_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float scale = 1 / sum;
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -123,7 +125,7 @@ void softmax_single_tile_bf16_f32_log0_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log0_contiguous_lanes64(
@@ -150,6 +152,7 @@ void softmax_single_tile_bf16_f32_log0_contiguous_lanes64(
         float *const y_row = arg->y_data + row * size;
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -172,17 +175,18 @@ void softmax_single_tile_bf16_f32_log0_contiguous_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float scale = 1 / sum;
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -204,7 +208,7 @@ void softmax_single_tile_bf16_f32_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log0_general_lanes32(
@@ -237,6 +241,7 @@ void softmax_single_tile_bf16_f32_log0_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -259,17 +264,18 @@ void softmax_single_tile_bf16_f32_log0_general_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float scale = 1 / sum;
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -291,7 +297,7 @@ void softmax_single_tile_bf16_f32_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log0_general_lanes64(
@@ -324,6 +330,7 @@ void softmax_single_tile_bf16_f32_log0_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -346,17 +353,18 @@ void softmax_single_tile_bf16_f32_log0_general_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float scale = 1 / sum;
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -378,7 +386,7 @@ void softmax_single_tile_bf16_f32_log0_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log0_inner_lanes32(
@@ -409,6 +417,7 @@ void softmax_single_tile_bf16_f32_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -431,17 +440,18 @@ void softmax_single_tile_bf16_f32_log0_inner_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float scale = 1 / sum;
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -463,7 +473,7 @@ void softmax_single_tile_bf16_f32_log0_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log0_inner_lanes64(
@@ -494,6 +504,7 @@ void softmax_single_tile_bf16_f32_log0_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -516,17 +527,18 @@ void softmax_single_tile_bf16_f32_log0_inner_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float scale = 1 / sum;
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float scale = (float)(1 / sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -548,7 +560,7 @@ void softmax_single_tile_bf16_f32_log0_inner_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log1_contiguous_lanes32(
@@ -575,6 +587,7 @@ void softmax_single_tile_bf16_f32_log1_contiguous_lanes32(
         float *const y_row = arg->y_data + row * size;
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -597,17 +610,18 @@ void softmax_single_tile_bf16_f32_log1_contiguous_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float log_sum = kiln_log_f32(sum);
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -629,7 +643,7 @@ void softmax_single_tile_bf16_f32_log1_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log1_contiguous_lanes64(
@@ -656,6 +670,7 @@ void softmax_single_tile_bf16_f32_log1_contiguous_lanes64(
         float *const y_row = arg->y_data + row * size;
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -678,17 +693,18 @@ void softmax_single_tile_bf16_f32_log1_contiguous_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float log_sum = kiln_log_f32(sum);
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -710,7 +726,7 @@ void softmax_single_tile_bf16_f32_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log1_general_lanes32(
@@ -743,6 +759,7 @@ void softmax_single_tile_bf16_f32_log1_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -765,17 +782,18 @@ void softmax_single_tile_bf16_f32_log1_general_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float log_sum = kiln_log_f32(sum);
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -797,7 +815,7 @@ void softmax_single_tile_bf16_f32_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log1_general_lanes64(
@@ -830,6 +848,7 @@ void softmax_single_tile_bf16_f32_log1_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -852,17 +871,18 @@ void softmax_single_tile_bf16_f32_log1_general_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float log_sum = kiln_log_f32(sum);
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -884,7 +904,7 @@ void softmax_single_tile_bf16_f32_log1_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log1_inner_lanes32(
@@ -915,6 +935,7 @@ void softmax_single_tile_bf16_f32_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -937,17 +958,18 @@ void softmax_single_tile_bf16_f32_log1_inner_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float log_sum = kiln_log_f32(sum);
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {
@@ -969,7 +991,7 @@ void softmax_single_tile_bf16_f32_log1_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in float
+ * accumulation  LANES compensated sums in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_f32_log1_inner_lanes64(
@@ -1000,6 +1022,7 @@ void softmax_single_tile_bf16_f32_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
         float lanes[LANES];
+        float lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -1022,17 +1045,18 @@ void softmax_single_tile_bf16_f32_log1_inner_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
                 const float power = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
         }
-        const float sum = kiln_fold_sum_f32(lanes, LANES);
-        const float log_sum = kiln_log_f32(sum);
+        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
         for (int64_t col = 0; col < whole; col += LANES) {

@@ -42,7 +42,7 @@ struct softmax_single_tile_f64_general_args {
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log0_contiguous_lanes32(
@@ -69,6 +69,7 @@ void softmax_single_tile_f64_log0_contiguous_lanes32(
         double *const y_row = arg->y_data + row * size;
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -91,16 +92,17 @@ void softmax_single_tile_f64_log0_contiguous_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double scale = 1 / sum;
 
         /* write */
@@ -123,7 +125,7 @@ void softmax_single_tile_f64_log0_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log0_contiguous_lanes64(
@@ -150,6 +152,7 @@ void softmax_single_tile_f64_log0_contiguous_lanes64(
         double *const y_row = arg->y_data + row * size;
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -172,16 +175,17 @@ void softmax_single_tile_f64_log0_contiguous_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double scale = 1 / sum;
 
         /* write */
@@ -204,7 +208,7 @@ void softmax_single_tile_f64_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log0_general_lanes32(
@@ -237,6 +241,7 @@ void softmax_single_tile_f64_log0_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -259,16 +264,17 @@ void softmax_single_tile_f64_log0_general_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double scale = 1 / sum;
 
         /* write */
@@ -291,7 +297,7 @@ void softmax_single_tile_f64_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log0_general_lanes64(
@@ -324,6 +330,7 @@ void softmax_single_tile_f64_log0_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -346,16 +353,17 @@ void softmax_single_tile_f64_log0_general_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double scale = 1 / sum;
 
         /* write */
@@ -378,7 +386,7 @@ void softmax_single_tile_f64_log0_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log0_inner_lanes32(
@@ -409,6 +417,7 @@ void softmax_single_tile_f64_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -431,16 +440,17 @@ void softmax_single_tile_f64_log0_inner_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = power;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double scale = 1 / sum;
 
         /* write */
@@ -463,7 +473,7 @@ void softmax_single_tile_f64_log0_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log1_contiguous_lanes32(
@@ -490,6 +500,7 @@ void softmax_single_tile_f64_log1_contiguous_lanes32(
         double *const y_row = arg->y_data + row * size;
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -512,16 +523,17 @@ void softmax_single_tile_f64_log1_contiguous_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double log_sum = kiln_log_f64(sum);
 
         /* write */
@@ -544,7 +556,7 @@ void softmax_single_tile_f64_log1_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log1_contiguous_lanes64(
@@ -571,6 +583,7 @@ void softmax_single_tile_f64_log1_contiguous_lanes64(
         double *const y_row = arg->y_data + row * size;
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -593,16 +606,17 @@ void softmax_single_tile_f64_log1_contiguous_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double log_sum = kiln_log_f64(sum);
 
         /* write */
@@ -625,7 +639,7 @@ void softmax_single_tile_f64_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log1_general_lanes32(
@@ -658,6 +672,7 @@ void softmax_single_tile_f64_log1_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -680,16 +695,17 @@ void softmax_single_tile_f64_log1_general_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double log_sum = kiln_log_f64(sum);
 
         /* write */
@@ -712,7 +728,7 @@ void softmax_single_tile_f64_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log1_general_lanes64(
@@ -745,6 +761,7 @@ void softmax_single_tile_f64_log1_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -767,16 +784,17 @@ void softmax_single_tile_f64_log1_general_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double log_sum = kiln_log_f64(sum);
 
         /* write */
@@ -799,7 +817,7 @@ void softmax_single_tile_f64_log1_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log1_inner_lanes32(
@@ -830,6 +848,7 @@ void softmax_single_tile_f64_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -852,16 +871,17 @@ void softmax_single_tile_f64_log1_inner_lanes32(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double log_sum = kiln_log_f64(sum);
 
         /* write */
@@ -884,7 +904,7 @@ void softmax_single_tile_f64_log1_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
- * accumulation  LANES sums folded by halves, in double
+ * accumulation  LANES compensated sums in double, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f64_log1_inner_lanes64(
@@ -915,6 +935,7 @@ void softmax_single_tile_f64_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->y_stride);
         double tile[TILE];
         double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
         for (int lane = 0; lane < LANES; lane++) {
@@ -937,16 +958,17 @@ void softmax_single_tile_f64_log1_inner_lanes64(
         /* reduce: the sum of exponentials */
         for (int lane = 0; lane < LANES; lane++) {
             lanes[lane] = 0;
+            lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double below = tile[col + lane] - max;
                 const double power = kiln_exp_below_f64(below);
                 tile[col + lane] = below;
-                lanes[lane] += power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
             }
         }
-        const double sum = kiln_fold_sum_f64(lanes, LANES);
+        const double sum = kiln_total_f64(lanes, lost, LANES);
         const double log_sum = kiln_log_f64(sum);
 
         /* write */

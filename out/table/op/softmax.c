@@ -31,7 +31,7 @@ static const kiln_let kiln_op_softmax_lets[] = {
 
 static const kiln_ins kiln_op_softmax_routes_single_tile_when_code[] = {
     {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_ARCH, 0, 2, 0.0},
+    {KILN_X_ARCH, 0, 1, 0.0},
     {KILN_X_LE, 0, 0, 0.0},
 };
 

@@ -1,0 +1,22 @@
+/* sources: tests/fuzz/script.c gen/host.c gen/hostlib.c gen/input.c
+ * gen/sandbox.c gen/order.c gen/marked.c gen/syntax.c gen/text.c gen/number.c
+ * gen/near.c gen/diag.c gen/sha256.c gen/token.c gen/bind.c gen/owned.c
+ * gen/load.c gen/schema.c runtime/core/ build/embed_data.c */
+/* libs: -llua5.4 -lyaml */
+/* A YAML text as marked nodes: a node, or a message. */
+#include "fuzz.h"
+#include "script.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    script_open("yaml.lua");
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    script_call(data, n, NULL, NULL);
+    return 0;
+}
