@@ -68,7 +68,7 @@ static bool holds_current(const char *real)
     char *current = getcwd(NULL, 0);
     size_t n = strlen(real);
     bool holds = current != NULL && strncmp(current, real, n) == 0 &&
-                 (current[n] == '/' || current[n] == '\0' || n == 1);
+                 (current[n] == '/' || current[n] == '\0');
     free(current);
     return holds;
 }

@@ -233,6 +233,9 @@ static void test_bad_roots(void **state)
     f->change.root = "new/..";
     assert_refused(f, "new/..: cannot be an output tree: name a directory "
                       "below it\n");
+    f->change.root = ".";
+    assert_refused(f, ".: is the current directory or holds it: name a "
+                      "directory of its own\n");
     f->change.root = "";
     assert_refused(f, ": cannot be an output tree: name a directory below "
                       "it\n");
