@@ -465,6 +465,93 @@ void softmax_single_tile_f64_log0_inner_lanes32(
     }
 }
 
+/* softmax_single_tile_f64_log0_inner_lanes64
+ * key class     softmax/single_tile f64 log=0 inner
+ * config        lanes=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * units         rows
+ * grain         max(1, 16384 // cols)
+ * bytes         16 an element: 8 read, 8 written
+ * operations    5 an element
+ * accumulation  LANES compensated sums in double, folded in double
+ * template      lua/family/softmax/single_tile.c.tmpl
+ */
+void softmax_single_tile_f64_log0_inner_lanes64(
+    const void *args, int64_t first, int64_t last);
+
+void softmax_single_tile_f64_log0_inner_lanes64(
+    const void *args, int64_t first, int64_t last)
+{
+    enum {
+        LANES = 64,
+        TILE  = 4096,
+    };
+    static_assert(TILE % LANES == 0, "a padded row fits the tile");
+    const struct softmax_single_tile_f64_inner_args *const arg =
+        (const struct softmax_single_tile_f64_inner_args *)args;
+    const double least = -(double)INFINITY;
+    const int64_t size = arg->row_size;
+    const int64_t whole = size / LANES * LANES;
+    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+
+    for (int64_t row = first; row < last; row++) {
+        /* index */
+        int64_t index[KILN_ROW_RANK];
+        kiln_row_index(index, arg->rank, arg->size, row);
+        const double *const x_row = arg->x_data +
+            kiln_row_offset(index, arg->rank, arg->x_stride);
+        double *const y_row = arg->y_data +
+            kiln_row_offset(index, arg->rank, arg->y_stride);
+        double tile[TILE];
+        double lanes[LANES];
+        double lost[LANES]; /* what rounding took from each sum */
+
+        /* load: the row, filled up with what exp makes 0, and its maximum */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const double x = x_row[col + lane];
+                tile[col + lane] = x;
+                lanes[lane] = kiln_max_f64(lanes[lane], x);
+            }
+        }
+        for (int64_t col = whole; col < padded; col++) {
+            const double x = col < size ? x_row[col] : least;
+            tile[col] = x;
+            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+        }
+        const double max = kiln_fold_max_f64(lanes, LANES);
+
+        /* reduce: the sum of exponentials */
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = 0;
+            lost[lane] = 0;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                const double below = tile[col + lane] - max;
+                const double power = kiln_exp_below_f64(below);
+                tile[col + lane] = power;
+                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            }
+        }
+        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double scale = 1 / sum;
+
+        /* write */
+        for (int64_t col = 0; col < whole; col += LANES) {
+            for (int lane = 0; lane < LANES; lane++) {
+                y_row[col + lane] = tile[col + lane] * scale;
+            }
+        }
+        for (int64_t col = whole; col < size; col++) {
+            y_row[col] = tile[col] * scale;
+        }
+    }
+}
+
 /* softmax_single_tile_f64_log1_contiguous_lanes32
  * key class     softmax/single_tile f64 log=1 contiguous
  * config        lanes=32
