@@ -7,8 +7,8 @@
 -- expressions over given constants. A tensor not written, or written as its
 -- dtype alone, takes what the op's rules give. The rest are attributes.
 --
--- call.parse(text, model, constants) -> call | nil, {at=, text=}
--- call.complete(op, call) -> call, its outputs filled in | nil, {at=, text=}
+-- call.parse(text, model, handle, constants) -> call | nil, {at=, text=}
+-- call.complete(handle, op, call) -> call, its outputs filled in, or as parse
 -- call.text(call, model) -> text with every tensor and attribute spelt out
 --   call = {op=, tensors={{dtype=, shape=, strides=, offset=} or false},
 --           attrs={{name=, value=}}}, tensors in the op's order
@@ -185,27 +185,6 @@ local function parse_item(call, op, word, constants)
     end
 end
 
--- Sizes of all inputs broadcast together.
-local function broadcast(op, call)
-    local out = {}
-    for i, tensor in ipairs(op.tensors) do
-        local given = call.tensors[i]
-        if tensor.role ~= "out" and given then
-            local n = #given.shape
-            while #out < n do
-                table.insert(out, 1, 1)
-            end
-            for d = 1, n do
-                local o = #out - n + d
-                if given.shape[d] ~= 1 then
-                    out[o] = given.shape[d]
-                end
-            end
-        end
-    end
-    return out
-end
-
 local function of_tensors(op, call, list)
     local out = {}
     for i, name in ipairs(list) do
@@ -226,7 +205,21 @@ local function infer_dtype(op, call, tensor)
     return tensor.dtypes[1]
 end
 
-local function infer(op, call, index)
+-- Sizes of all inputs broadcast together; the call's outputs have no shape
+-- yet.
+local function broadcast(handle, op, call)
+    local inputs = {op = op.name, tensors = {}}
+    for i, tensor in ipairs(op.tensors) do
+        inputs.tensors[i] = tensor.role ~= "out" and call.tensors[i] or false
+    end
+    local shape, why = handle:broadcast(inputs)
+    if not shape then
+        fail(1, "op %s: %s", op.name, why)
+    end
+    return shape
+end
+
+local function infer(handle, op, call, index)
     local tensor = op.tensors[index]
     local given = call.tensors[index]
     if given == nil and tensor.optional then
@@ -238,7 +231,7 @@ local function infer(op, call, index)
     given = given or {offset = 0}
     given.dtype = given.dtype or infer_dtype(op, call, tensor)
     if not given.shape and tensor.shape == "broadcast" then
-        given.shape = broadcast(op, call)
+        given.shape = broadcast(handle, op, call)
     elseif not given.shape and tensor.shape and tensor.shape.tensor then
         local like = call.tensors[find(op.tensors, tensor.shape.tensor)]
         given.shape = {table.unpack(like.shape)}
@@ -260,23 +253,23 @@ local function try(f)
 end
 
 -- Fills in what the op's rules decide, inputs before outputs.
-local function complete(op, call)
+local function complete(handle, op, call)
     for _, outputs in ipairs {false, true} do
         for i, tensor in ipairs(op.tensors) do
             local absent = call.tensors[i] == false and tensor.optional
             if (tensor.role == "out") == outputs and not absent then
-                infer(op, call, i)
+                infer(handle, op, call, i)
             end
         end
     end
     return call
 end
 
-function M.complete(op, call)
-    return try(function() return complete(op, call) end)
+function M.complete(handle, op, call)
+    return try(function() return complete(handle, op, call) end)
 end
 
-function M.parse(text, model, constants)
+function M.parse(text, model, handle, constants)
     return try(function()
         local list = words(text)
         local name = list[1] and list[1].text or ""
@@ -294,7 +287,7 @@ function M.parse(text, model, constants)
         for i = 2, #list do
             parse_item(call, op, list[i], constants or {})
         end
-        return complete(op, call)
+        return complete(handle, op, call)
     end)
 end
 

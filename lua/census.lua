@@ -1,22 +1,20 @@
 -- census.lua: the keys that models need, found by planning their calls dry.
 --
--- census.calls(model, censuses) -> {{model=, note=, call=, text=}, ...}:
---   every call of every model at every combination of the census's `with`
---   values, those past max_elements left out. Errors go to the sink.
+-- census.calls(p) -> {{model=, note=, call=, text=}, ...}: every call of every
+--   model at every combination of the census's `with` values, those past
+--   max_elements left out; p: see project.lua. Errors go to the sink.
+-- census.of_file(p, path) -> the same of one config.json
 -- census.fill(model, handle, arch, calls): gives ladders the exact sizes (their
 --   census cells) that the calls need and that are not an edge of the lattice.
--- census.keys(model, handle, arch, calls, keep) -> {[key text] = entry}, as
+-- census.keys(handle, arch, calls, keep) -> {[key text] = entry}, as
 --   lattice.keys gives; sets call.keys = {key texts} on each call.
 
 local callm = require "call"
 local diag = require "diag"
-local enum = require "enum"
 local json = require "json"
 local lattice = require "lattice"
 
 local M = {}
-
-local CENSUS = enum.read("runtime/core/tables.h", "KILN_CENSUS_").BIT.v
 
 -- A model's config.json: {path=, constants={its whole numbers}, other={the
 -- rest}}.
@@ -91,14 +89,13 @@ local function wrong_call(entry, name, config, why)
     end
 end
 
-local function add_call(model, census, entry, name, config, constants, out,
-    seen)
-    local call, why = callm.parse(entry.text, model, constants)
+local function add_call(p, census, entry, name, config, constants, out, seen)
+    local call, why = callm.parse(entry.text, p.model, p.handle, constants)
     if not call then
         wrong_call(entry, name, config, why)
         return
     end
-    local text = callm.text(call, model)
+    local text = callm.text(call, p.model)
     local id = name .. "\t" .. entry.note .. "\t" .. text
     if elements(call) <= (census.max_elements or math.maxinteger)
         and not seen[id] then
@@ -111,7 +108,7 @@ local function add_call(model, census, entry, name, config, constants, out,
 end
 
 -- Calls of one config.json under one census.
-function M.of_config(model, census, name, config, out)
+local function of_config(p, census, name, config, out)
     local seen = {}
     for _, entry in ipairs(census.calls) do
         each_combination(census.with or {}, function(values)
@@ -122,19 +119,18 @@ function M.of_config(model, census, name, config, out)
             for k, v in pairs(values) do
                 constants[k] = v
             end
-            add_call(model, census, entry, name, config, constants, out,
-                seen)
+            add_call(p, census, entry, name, config, constants, out, seen)
         end)
     end
 end
 
-function M.calls(model, censuses)
+function M.calls(p)
     local out = {}
-    for _, census in pairs(censuses) do
+    for _, census in pairs(p.model.censuses) do
         for _, m in ipairs(census.models) do
             local config = read_config(m.path, census.node)
             if config then
-                M.of_config(model, census, m.name, config, out)
+                of_config(p, census, m.name, config, out)
             end
         end
     end
@@ -143,17 +139,17 @@ end
 
 -- A config.json given by hand, under every census of the specs; called by its
 -- name where a census has the same.
-function M.of_file(model, path)
+function M.of_file(p, path)
     local out = {}
     local config, name = read_config(path), path
     local text = host.read(path)
-    for _, census in pairs(config and model.censuses or {}) do
+    for _, census in pairs(config and p.model.censuses or {}) do
         for _, m in ipairs(census.models) do
             name = host.read(m.path) == text and m.name or name
         end
     end
-    for _, census in pairs(config and model.censuses or {}) do
-        M.of_config(model, census, name, config, out)
+    for _, census in pairs(config and p.model.censuses or {}) do
+        of_config(p, census, name, config, out)
     end
     return out
 end
@@ -167,8 +163,13 @@ local function plan(handle, arch, entry)
     return launches or {}
 end
 
-local function is_edge(ladder, position, size)
-    return position >= 0 and ladder.edges[position + 1] == size
+local function is_edge(ladder, size)
+    for _, edge in ipairs(ladder.edges) do
+        if edge == size then
+            return true
+        end
+    end
+    return false
 end
 
 function M.fill(model, handle, arch, calls)
@@ -178,7 +179,7 @@ function M.fill(model, handle, arch, calls)
             for i, axis in ipairs(model.axes[launch.op]) do
                 local size = launch.sizes[i]
                 local name = axis.ladder.name
-                if not is_edge(axis.ladder, launch.positions[i], size) then
+                if not is_edge(axis.ladder, size) then
                     sizes[name] = sizes[name] or {}
                     sizes[name][size] = true
                 end
@@ -194,33 +195,16 @@ function M.fill(model, handle, arch, calls)
     end
 end
 
--- A size's own cell where it has one, else its lattice bucket.
-local function position(ladder, lattice_position, size)
-    for i, exact in ipairs(ladder.census) do
-        if exact == size then
-            return CENSUS + i - 1
-        end
-    end
-    return lattice_position
-end
-
-function M.keys(model, handle, arch, calls, keep)
+function M.keys(handle, arch, calls, keep)
     local out = {}
     for _, entry in ipairs(calls) do
         entry.keys = {}
         for _, launch in ipairs(plan(handle, arch, entry)) do
-            local positions = {}
-            local beyond = false -- of the ladder, and no census cell
-            for i, axis in ipairs(model.axes[launch.op]) do
-                positions[i] = position(axis.ladder, launch.positions[i],
-                    launch.sizes[i])
-                beyond = beyond or positions[i] < 0
-            end
-            local key = beyond and {key = launch.key}
-                or lattice.entry(model, launch, positions, entry.call)
-            table.insert(entry.keys, key.key)
-            if keep(launch.op) and not beyond then
-                out[key.key] = out[key.key] or key
+            local probe = launch.probes[1] -- none: beyond the ladder
+            local key = probe and probe.key or launch.key
+            table.insert(entry.keys, key)
+            if probe and keep(launch.op) and not out[key] then
+                out[key] = lattice.entry(launch, probe, entry.call)
             end
         end
     end

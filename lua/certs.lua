@@ -1,10 +1,12 @@
 -- certs.lua: certificates as kept under spec/certified/TIER/: two tables an
 -- op, tab-separated, sorted by bytes, one `#` line of column names first.
 --
--- certs.load(roots, tier) -> records: {kernels={[isa \t symbol]=row},
+-- certs.load(roots, tier, home) -> records: {kernels={[isa \t symbol]=row},
 --   keys={[isa \t key]=row}, files={path}}; rows hold the columns by name,
 --   op, path, line and root (a number). A later root's row takes the place of
---   an earlier one's. A malformed line is an error with file and line.
+--   an earlier one's; home(op): the number of the root that an op's spec is
+--   of, whose certificates are the first that count. A malformed line is an
+--   error with file and line.
 -- certs.texts(records) -> {["softmax.keys.tsv"] = text, ...}
 
 local M = {}
@@ -97,14 +99,14 @@ local function load_file(records, root, path, op, kind)
     end
 end
 
-function M.load(roots, tier)
+function M.load(roots, tier, home)
     local records = {kernels = {}, keys = {}, files = {}}
     for i, root in ipairs(roots) do
         local folder = root .. "/certified/" .. tier
         for _, name in ipairs(host.is_dir(folder) and host.list(folder)
             or {}) do
             local op, kind = name:match("^([%w_]+)%.(%a+)%.tsv$")
-            if op and M.COLUMNS[kind] then
+            if op and M.COLUMNS[kind] and home(op) <= i then
                 table.insert(records.files, folder .. "/" .. name)
                 load_file(records, i, folder .. "/" .. name, op, kind)
             end

@@ -34,11 +34,10 @@ local function prime_below(low, high)
 end
 
 -- Ascending sizes of axis i over the entries' buckets.
-local function axis_sizes(ladder, entries, i)
+local function axis_sizes(handle, axis, entries, i)
     local set, out = {}, {}
     for _, entry in ipairs(entries) do
-        local below, high = lattice.range(ladder, entry.positions[i])
-        local low = below + 1
+        local low, high = handle:range(axis.index, entry.positions[i])
         set[low], set[high] = true, true
         if high <= FINE then
             set[math.min(low + 1, high)] = true
@@ -102,7 +101,7 @@ local function lattice_calls(p, op, entries, out, seen)
     local lists, turn = {}, 0
     local ctx = lattice.context(p.model, p.handle, p.arch, op)
     for i, axis in ipairs(p.model.axes[op.name]) do
-        lists[i] = axis_sizes(axis.ladder, entries, i)
+        lists[i] = axis_sizes(p.handle, axis, entries, i)
     end
     for i, list in ipairs(lists) do
         for _, size in ipairs(list) do

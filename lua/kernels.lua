@@ -74,18 +74,6 @@ local function config_text(config)
     return table.concat(out, " ")
 end
 
--- Dtypes that keys tell apart, or the first tensor's where they are fixed.
-local function keyed_text(op, dtypes)
-    local out, same = {}, true
-    for i, tensor in ipairs(op.tensors) do
-        if tensor.keyed then
-            out[#out + 1] = dtypes[i]
-            same = same and out[1] == dtypes[i]
-        end
-    end
-    return same and (out[1] or dtypes[1]) or table.concat(out, "_")
-end
-
 local function baked_value(attr, number)
     if attr.type == "bool" then
         return number ~= 0
@@ -124,7 +112,7 @@ local function build(model, entry, tier, tiling, config)
     local k = {
         op = op, variant = entry.variant, tier = tier, layout = entry.layout,
         config = config, config_text = config_text(config),
-        keyed = keyed_text(op, entry.dtypes), dtypes = {}, baked = {},
+        keyed = entry.keyed, dtypes = {}, baked = {},
         group = entry.group, key_class = entry.group, spec = op.spec,
         tiling = tiling.spec, model = model,
     }

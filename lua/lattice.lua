@@ -7,9 +7,7 @@
 --   entry = {key=, group=, packed=, op=, variant=, dtypes=, baked=, layout=,
 --            positions=, ranges="M=1..64 N=17..64", call=}; call is one at
 --   the upper corner.
--- lattice.entry(model, launch, positions, call) -> entry
--- lattice.range(ladder, position) -> low, high: low < size <= high
--- lattice.probes(model, launch) -> lists of positions
+-- lattice.entry(launch, probe, call) -> entry of one of the launch's probes
 -- lattice.context(model, handle, arch, op) -> ctx, and
 -- lattice.call_at(ctx, entry, sizes) -> a call of entry's group at any sizes
 
@@ -17,62 +15,16 @@ local compile = require "compile"
 local callm = require "call"
 local choices = require "choices"
 local diag = require "diag"
-local enum = require "enum"
 
 local M = {}
 
-local CENSUS = enum.read("runtime/core/tables.h", "KILN_CENSUS_").BIT.v
-
-function M.range(ladder, position)
-    if position >= CENSUS then
-        local size = ladder.census[position - CENSUS + 1]
-        return size - 1, size
-    end
-    return position > 0 and ladder.edges[position] or 0,
-        ladder.edges[position + 1]
-end
-
-function M.entry(model, launch, positions, call)
-    local axes = model.axes[launch.op]
-    local key, ranges = {launch.group}, {}
-    for i, axis in ipairs(axes) do
-        local low, high = M.range(axis.ladder, positions[i])
-        key[#key + 1] = ("%s=%d"):format(axis.name, high)
-        ranges[i] = ("%s=%d..%d"):format(axis.name, low + 1, high)
-    end
+function M.entry(launch, probe, call)
     return {
-        key = table.concat(key, " "), group = launch.group,
-        packed = launch.packed, op = launch.op, variant = launch.variant,
-        dtypes = launch.dtypes, baked = launch.baked,
-        layout = launch.layout, positions = positions,
-        ranges = table.concat(ranges, " "), call = call,
+        key = probe.key, group = launch.group, packed = launch.packed,
+        op = launch.op, variant = launch.variant, dtypes = launch.dtypes,
+        keyed = launch.keyed, baked = launch.baked, layout = launch.layout,
+        positions = probe.positions, ranges = probe.ranges, call = call,
     }
-end
-
--- Positions that the look-up probes for a launch, in its order: with every
--- choice of a census cell first.
-function M.probes(model, launch)
-    local out, axes = {{}}, model.axes[launch.op]
-    for i, axis in ipairs(axes) do
-        local cells, grown = {}, {}
-        for c, size in ipairs(axis.ladder.census) do
-            if size == launch.sizes[i] then
-                cells[#cells + 1] = CENSUS + c - 1
-            end
-        end
-        if launch.positions[i] >= 0 then
-            cells[#cells + 1] = launch.positions[i]
-        end
-        for _, positions in ipairs(out) do
-            for _, choice in ipairs(cells) do
-                local copy = {table.unpack(positions)}
-                copy[i] = choice
-                grown[#grown + 1] = copy
-            end
-        end
-        out = grown
-    end
-    return out
 end
 
 -- The lattice section with its expressions compiled; axes are lets.
@@ -126,7 +78,7 @@ local function make_call(ctx, dtypes, attrs, layout, sizes)
             call.tensors[i] = {dtype = dtypes[i], offset = 0}
         end
     end
-    local complete, why = callm.complete(op, call)
+    local complete, why = callm.complete(ctx.handle, op, call)
     if not complete then
         diag.at(op.lattice.node or op.node, "lattice: %s", why.text)
         return nil
@@ -159,8 +111,8 @@ local function within(ctx, call, sizes)
     return holds
 end
 
--- Calls f(positions, corners): corners[i] = {low + 1, high} of axis i.
-local function each_bucket(axes, f)
+-- Calls f(positions, corners): corners[i] = {least, greatest} of axis i.
+local function each_bucket(handle, axes, f)
     local positions, corners = {}, {}
     local function walk(i)
         if i > #axes then
@@ -168,8 +120,8 @@ local function each_bucket(axes, f)
             return
         end
         for p = 1, #axes[i].ladder.edges do
-            local low, high = M.range(axes[i].ladder, p - 1)
-            positions[i], corners[i] = p - 1, {low + 1, high}
+            positions[i] = p - 1
+            corners[i] = {handle:range(axes[i].index, p - 1)}
             walk(i + 1)
         end
     end
@@ -218,9 +170,10 @@ local function add_corner(ctx, out, positions, call, layout, met)
         return
     end
     for _, launch in ipairs(launches) do
+        local probe = launch.probes[#launch.probes]
         if launch.op == ctx.op.name and launch.layout == layout
-            and same(positions, launch.positions) then
-            local entry = M.entry(ctx.model, launch, positions, call)
+            and probe and same(positions, probe.positions) then
+            local entry = M.entry(launch, probe, call)
             if not out[entry.key] then
                 out[entry.key] = entry
                 ctx.seen[launch.variant] = true
@@ -265,7 +218,7 @@ local function add_op(ctx, out)
     for _, dtypes in ipairs(choices.dtypes(ctx.op)) do
         for _, attrs in ipairs(choices.attrs(ctx.op)) do
             for _, layout in ipairs(layouts) do
-                each_bucket(ctx.model.axes[ctx.op.name],
+                each_bucket(ctx.handle, ctx.model.axes[ctx.op.name],
                     function(positions, corners)
                         add_bucket(ctx, out, dtypes, attrs, layout,
                             positions, corners)

@@ -5,7 +5,7 @@
 --   arch_list, arch_fields  = profiles and their field names, sorted
 --   tables = a Lua kiln_tables without ladders' census cells and tiers
 --   families[name], scope[op name] = names its expressions may use
---   axes[op name] = {{name=, ladder=<spec ladder>}, ...}
+--   axes[op name] = {{name=, ladder=<spec ladder>, index=its place}, ...}
 
 local bounds = require "bounds"
 local compile = require "compile"
@@ -148,7 +148,8 @@ local function build_axes(model, op, scope)
             expr = compile.expr({text = size:match("^%s*(.-)%s*$"),
                 node = axis.node}, scope),
         }
-        axes[i] = {name = axis.axis, ladder = model.ladders[index + 1]}
+        axes[i] = {name = axis.axis, ladder = model.ladders[index + 1],
+                   index = index + 1}
     end
     model.axes[op.name] = axes
     return out

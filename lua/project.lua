@@ -5,6 +5,7 @@
 --   p = {model=, handle=, arch=, tier="cpu", isas={...}, calls=, keys=,
 --        keep=function(op name), options=, roots=}
 --   keys: {[key text] = entry} of lattice and census together
+-- project.home(p) -> function(op name): see certs.load
 -- project.resolve(p) -> state (see resolve.lua); certificates are read here.
 
 local census = require "census"
@@ -117,14 +118,14 @@ local function kept(model)
 end
 
 -- Calls of ops that were left out do not count.
-local function kept_calls(model, keep_op)
+local function kept_calls(p)
     local out = {}
     local names = {}
-    for _, op in ipairs(model.ops) do
+    for _, op in ipairs(p.model.ops) do
         names[op.name] = true
     end
-    for _, entry in ipairs(census.calls(model, model.censuses)) do
-        if names[entry.call.op] and keep_op(entry.call.op) then
+    for _, entry in ipairs(census.calls(p)) do
+        if names[entry.call.op] and p.keep(entry.call.op) then
             out[#out + 1] = entry
         end
     end
@@ -148,21 +149,33 @@ function M.open(options)
     local p = {
         model = model, options = options, roots = options.spec, arch = arch,
         tier = "cpu", isas = profile.isa, keep = keep,
+        handle = core.load(model.tables),
     }
-    p.calls = kept_calls(model, keep)
-    census.fill(model, core.load(model.tables), arch, p.calls)
-    p.handle = core.load(model.tables)
+    p.calls = kept_calls(p)
+    census.fill(model, p.handle, arch, p.calls)
+    p.handle = core.load(model.tables) -- with the census cells
     p.keys = lattice.keys(model, p.handle, arch, keep)
-    for key, entry in pairs(census.keys(model, p.handle, arch, p.calls,
-        keep)) do
+    for key, entry in pairs(census.keys(p.handle, arch, p.calls, keep)) do
         p.keys[key] = p.keys[key] or entry
     end
     proof.run(p)
     return host.errors() == 0 and p or nil
 end
 
+-- Of an op: the number of the root that its spec is of; 1 for one that is gone.
+function M.home(p)
+    local number = {}
+    for i, root in ipairs(p.roots) do
+        number[root] = i
+    end
+    return function(name)
+        local op = p.model.op[name]
+        return op and number[op.root] or 1
+    end
+end
+
 function M.resolve(p)
-    local records = certs.load(p.roots, p.tier)
+    local records = certs.load(p.roots, p.tier, M.home(p))
     return resolve.run(p.model, p.keys, records, p.tier, p.isas, p.keep)
 end
 

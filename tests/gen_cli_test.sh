@@ -179,7 +179,7 @@ says "explain a key of no op" 1 "sofmax, did you mean softmax?" -- \
     explain "${key/soft/sof}"
 says "explain a key of no variant" 1 "loped, did you mean looped?" -- \
     explain "${key/looped/loped}"
-says "explain a key without a size" 1 "ends in M=... N=..." -- \
+says "explain a key without a size" 1 "expected N=SIZE at its end" -- \
     explain "${key% *}"
 says "explain a key of nothing" 1 "no op with keys" -- explain /
 says "explain a call" 0 "call softmax x=f16[4,128] y=f16[4,128]" \

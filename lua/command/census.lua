@@ -9,11 +9,11 @@ local project = require "project"
 local function gather(p)
     local out = {}
     for _, path in ipairs(p.options.args) do
-        for _, entry in ipairs(census.of_file(p.model, path)) do
+        for _, entry in ipairs(census.of_file(p, path)) do
             out[#out + 1] = entry
         end
     end
-    census.keys(p.model, p.handle, p.arch, out, p.keep)
+    census.keys(p.handle, p.arch, out, p.keep)
     return out
 end
 

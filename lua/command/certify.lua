@@ -190,9 +190,10 @@ return function(options)
     if not p then
         return {status = 1, text = "", trees = {}}
     end
-    local records = certs.load({p.roots[#p.roots]}, p.tier)
+    local records = certs.load({p.roots[#p.roots]}, p.tier,
+        function() return 1 end)
     local earlier = certs.load({table.unpack(p.roots, 1, #p.roots - 1)},
-        p.tier)
+        p.tier, project.home(p))
     local known = knowledge(p)
     local seen = evidence.load(options.args, known)
     if host.errors() > 0 then

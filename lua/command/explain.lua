@@ -6,10 +6,7 @@
 local callm = require "call"
 local diag = require "diag"
 local edit = require "edit"
-local lattice = require "lattice"
 local project = require "project"
-
-local NEAREST = 3
 
 local function add(out, ...)
     out[#out + 1] = string.format(...)
@@ -48,61 +45,23 @@ local function explain_entry(out, p, entry)
     return all
 end
 
--- Length of the common start of two texts.
-local function common(a, b)
-    local n = math.min(#a, #b)
-    for i = 1, n do
-        if a:byte(i) ~= b:byte(i) then
-            return i - 1
-        end
-    end
-    return n
-end
-
--- How far apart the sizes of two keys of one group are: factors of two.
-local function distance(a, b)
-    local sum, sizes = 0.0, b:gmatch("=>?(%d+)")
-    for size in a:gmatch("=>?(%d+)") do
-        local other = sizes() or size
-        sum = sum + math.abs(math.log(tonumber(size) + 1.0, 2)
-            - math.log(tonumber(other) + 1.0, 2))
-    end
-    return sum
-end
-
--- A key's text before its sizes: n of them.
-local function group_of(key, n)
-    return (key:gsub((" %S+"):rep(n) .. "$", ""))
-end
-
-local function nearest(p, state, key, op)
-    local list = {}
-    local group = group_of(key, #p.model.axes[op])
+-- Declared keys of an op.
+local function keys_of(state, op)
+    local out = {}
     for _, entry in ipairs(state.keys) do
-        local near = entry.group == group
-        list[#list + 1] = {
-            key = entry.key, group = near and math.huge
-                or common(entry.key, key),
-            distance = near and distance(entry.key, key) or 0,
-        }
-    end
-    table.sort(list, function(a, b)
-        if a.group ~= b.group then
-            return a.group > b.group
-        elseif a.distance ~= b.distance then
-            return a.distance < b.distance
+        if entry.op == op then
+            out[#out + 1] = entry
         end
-        return a.key < b.key
-    end)
-    return list
+    end
+    return out
 end
 
 local function explain_miss(out, p, state, key)
     local op = key:match("^[^/]*")
-    local list = nearest(p, state, key, op)
     add(out, "key %s is not declared; nearest:", key)
-    for i = 1, math.min(NEAREST, #list) do
-        add(out, "  %s", list[i].key)
+    for _, entry in ipairs(assert(p.handle:nearest(p, key,
+        keys_of(state, op)))) do
+        add(out, "  %s", entry.key)
     end
     add(out, "to declare it: %s (lattice, key), spec/buckets.yaml or "
         .. "spec/census; then: make certify TIER=%s OPS=%s",
@@ -137,36 +96,45 @@ local function ops_with_keys(p)
     return out
 end
 
--- Whether key is OP/VARIANT and, last, a size an axis; false after reporting.
-local function check_key(p, key)
-    local op, variant, rest = key:match("^([^/]*)/(%S*)(.*)$")
-    local axes = p.model.axes[op] or {}
-    if #axes == 0 then
-        unknown(key, "op with keys is", op, ops_with_keys(p))
-        return false
+local function variants_of(op)
+    local out = {}
+    for _, route in ipairs(op.routes) do
+        out[#out + 1] = route.variant
     end
-    local variants, pattern = {}, ""
-    for _, route in ipairs(p.model.op[op].routes) do
-        variants[#variants + 1] = route.variant
+    return out
+end
+
+local function includes(list, name)
+    for _, item in ipairs(list) do
+        if item == name then
+            return true
+        end
     end
-    for _, axis in ipairs(axes) do
-        pattern = ("%s %s=%%d+"):format(pattern, axis.name)
+    return false
+end
+
+-- The text of a key, its blanks made one; nil after reporting.
+local function read_key(p, text)
+    local name, variant = text:match("^%s*([^/]*)/(%S*)")
+    local ops = ops_with_keys(p)
+    if not includes(ops, name) then
+        return unknown(text, "op with keys is", name, ops)
     end
-    if not ("," .. table.concat(variants, ",") .. ","):find(
-        "," .. variant .. ",", 1, true) then
-        unknown(key, "variant of " .. op .. " is", variant, variants)
-        return false
-    elseif not rest:find(pattern .. "$") then
-        host.error(key, 0, 0, "a key of " .. op .. " ends in"
-            .. pattern:gsub("%%d%+", "..."):gsub("%%", ""))
-        return false
+    local variants = variants_of(p.model.op[name])
+    if not includes(variants, variant) then
+        return unknown(text, "variant of " .. name .. " is", variant, variants)
     end
-    return true
+    local key, why = p.handle:key(p, text)
+    if not key then
+        host.error(text, 0, 0, why)
+        return nil
+    end
+    return (text:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
 end
 
 local function explain_key(out, p, state, text)
-    local key = text:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")
-    return not check_key(p, key) or find_key(out, p, state, key)
+    local key = read_key(p, text)
+    return not key or find_key(out, p, state, key)
 end
 
 local function explain_routes(out, launches)
@@ -181,17 +149,16 @@ end
 
 -- The declared key that the look-up finds first, else the lattice's.
 local function key_of(p, launch)
-    for _, positions in ipairs(lattice.probes(p.model, launch)) do
-        local entry = lattice.entry(p.model, launch, positions)
-        if p.keys[entry.key] then
-            return entry.key
+    for _, probe in ipairs(launch.probes) do
+        if p.keys[probe.key] then
+            return probe.key
         end
     end
     return launch.key
 end
 
 local function explain_call(out, p, state, text)
-    local call, why = callm.parse(text, p.model)
+    local call, why = callm.parse(text, p.model, p.handle)
     if not call then
         host.error(text, 1, why.at, why.text)
         return true

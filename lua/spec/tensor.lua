@@ -144,7 +144,6 @@ local function read_tensor(entry, family, earlier, all)
         end
         t.shape = read_shape(t, value, family, earlier, all)
     end
-    t.keyed = not t.promote and #t.dtypes + #t.like > 1
     return t
 end
 
@@ -161,6 +160,17 @@ local function check_row_names(tensors)
     end
 end
 
+-- Keys tell apart the dtypes of tensors that have a choice. Where none has, the
+-- first stands in the key all the same: a dtype added later renames no key.
+local function set_keyed(tensors)
+    local any = false
+    for _, t in ipairs(tensors) do
+        t.keyed = not t.promote and #t.dtypes + #t.like > 1
+        any = any or t.keyed
+    end
+    if not any and tensors[1] then tensors[1].keyed = true end
+end
+
 -- map: the value of `tensors:`; scope gets the names.
 function M.read(map, family, scope)
     local all, tensors = {}, {}
@@ -174,6 +184,7 @@ function M.read(map, family, scope)
         end
     end
     check_row_names(tensors)
+    set_keyed(tensors)
     names.check_count(map, schema.most.tensors, "tensors")
     if outputs == 0 then
         diag.at(map.node, "no tensor has role: out or role: inout")

@@ -1,10 +1,5 @@
 #include "key.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "space.h"
-
 #define DTYPE_BITS 4
 #define CLASS_BITS 2
 #define LAYOUT_BITS 2
@@ -123,118 +118,6 @@ void kiln_ladder_range(const kiln_ladder *ladder, int p, int64_t *low,
     } else {
         *high = ladder->edges[p];
         *low = p > 0 ? ladder->edges[p - 1] : 0;
-    }
-}
-
-/* Appends to text of which *used bytes are taken; cuts at cap. */
-static void append(char *text, size_t cap, size_t *used, const char *piece)
-{
-    size_t n = strlen(piece);
-
-    if (*used + 1 >= cap) {
-        return;
-    }
-    if (n > cap - 1 - *used) {
-        n = cap - 1 - *used;
-    }
-    memcpy(text + *used, piece, n);
-    *used += n;
-    text[*used] = '\0';
-}
-
-static void append_dtypes(char *text, size_t cap, size_t *used,
-                          const kiln_key *key)
-{
-    const kiln_op *op = key->op;
-    int first = -1;
-    bool same = true;
-
-    for (int t = 0; t < op->n_tensors; t++) {
-        if (!op->tensors[t].keyed) {
-            continue;
-        }
-        first = first < 0 ? t : first;
-        same = same && key->dtypes[t] == key->dtypes[first];
-    }
-    for (int t = 0; t < op->n_tensors; t++) {
-        if (!op->tensors[t].keyed || (same && t != first)) {
-            continue;
-        }
-        append(text, cap, used, t == first ? " " : "_");
-        append(text, cap, used, kiln_dtype_name(key->dtypes[t]));
-    }
-}
-
-static void append_baked(char *text, size_t cap, size_t *used,
-                         const kiln_key *key)
-{
-    for (int a = 0; a < key->op->n_attrs; a++) {
-        const kiln_op_attr *attr = &key->op->attrs[a];
-        char number[32];
-        const char *value = number;
-
-        if (!attr->baked) {
-            continue;
-        }
-        (void)snprintf(number, sizeof number, "%lld", (long long)key->baked[a]);
-        if (attr->type == KILN_TYPE_STRING && key->baked[a] >= 0 &&
-            key->baked[a] < attr->n_choices) {
-            value = attr->choices[key->baked[a]];
-        }
-        append(text, cap, used, " ");
-        append(text, cap, used, attr->name);
-        append(text, cap, used, "=");
-        append(text, cap, used, value);
-    }
-}
-
-void kiln_group_text(const kiln_key *key, char *text, size_t cap)
-{
-    size_t used = 0;
-    char number[32];
-
-    text[0] = '\0';
-    append(text, cap, &used, key->op->name);
-    append(text, cap, &used, "/");
-    append(text, cap, &used, key->op->routes[key->route].name);
-    append_dtypes(text, cap, &used, key);
-    append_baked(text, cap, &used, key);
-    if (key->op->space != KILN_SPACE_NONE) {
-        append(text, cap, &used, " ");
-        append(text, cap, &used, kiln_layout_name(key->layout));
-    }
-    if (key->classes & KILN_CLASS_ALIGN) {
-        (void)snprintf(number, sizeof number, " align%d", 1 << key->align_log2);
-        append(text, cap, &used, number);
-    }
-    if (key->classes & KILN_CLASS_WIDE) {
-        append(text, cap, &used, key->wide ? " o64" : " o32");
-    }
-}
-
-void kiln_key_text(const kiln_tables *tables, const kiln_key *key,
-                   const int *positions, char *text, size_t cap)
-{
-    size_t used;
-
-    kiln_group_text(key, text, cap);
-    used = strlen(text);
-    for (int i = 0; i < key->op->n_axes; i++) {
-        const kiln_axis *axis = &key->op->axes[i];
-        char number[80];
-        int64_t low, high;
-
-        if (positions[i] < 0) {
-            (void)snprintf(number, sizeof number, " %.40s=%s%lld", axis->name,
-                           key->size[i] > 0 ? ">" : "",
-                           (long long)key->size[i]);
-        } else {
-            kiln_ladder_range(&tables->ladders[axis->ladder], positions[i],
-                              &low, &high);
-            (void)snprintf(number, sizeof number, " %.40s=%lld", axis->name,
-                           (long long)high);
-        }
-        append(text, cap, &used, number);
     }
 }
 

@@ -44,11 +44,22 @@ int kiln_ladder_census(const kiln_ladder *ladder, int64_t v);
 void kiln_ladder_range(const kiln_ladder *ladder, int p, int64_t *low,
                        int64_t *high);
 
+/* Keyed tensors' dtypes, "f16" when all are alike, else "f16_f32". */
+void kiln_key_dtypes(const kiln_key *key, char *text, size_t cap);
 /* "softmax/looped f16 log=0 contiguous": a key's text without its sizes. */
 void kiln_group_text(const kiln_key *key, char *text, size_t cap);
 /* The whole text; positions[i] is axis i's position. */
 void kiln_key_text(const kiln_tables *tables, const kiln_key *key,
                    const int *positions, char *text, size_t cap);
+/* What each position covers: "M=1..64 N=17..64"; none is below 0. */
+void kiln_key_ranges(const kiln_tables *tables, const kiln_key *key,
+                     const int *positions, char *text, size_t cap);
+/* Reads what kiln_key_text writes, words parted by any number of blanks; a
+ * size that is no position's upper edge gets position -1. On failure false,
+ * and why says what was expected. */
+bool kiln_key_parse(const kiln_tables *tables, const kiln_arch *arch,
+                    const char *text, kiln_key *key, int *positions, char *why,
+                    size_t cap);
 /* The lattice positions of a key's sizes; false when an axis is off its
  * ladder (then positions[i] is -1 there, and the key's text has "N=>70000",
  * or "N=0" for a size below 1). */

@@ -67,40 +67,53 @@ static const kiln_cell *probe(const kiln_group *group, uint64_t packed)
     return NULL;
 }
 
+void kiln_probes_start(kiln_probes *probes, const kiln_tables *tables,
+                       const kiln_key *key)
+{
+    probes->n = key->op->n_axes;
+    probes->choice = 1 << probes->n;
+    (void)kiln_key_positions(tables, key, probes->lattice);
+    for (int i = 0; i < probes->n; i++) {
+        probes->census[i] = kiln_ladder_census(
+            &tables->ladders[key->op->axes[i].ladder], key->size[i]);
+    }
+}
+
+bool kiln_probes_next(kiln_probes *probes, int *positions)
+{
+    while (probes->choice-- > 0) {
+        bool possible = true;
+
+        for (int i = 0; i < probes->n; i++) {
+            bool exact = probes->choice >> (probes->n - 1 - i) & 1;
+
+            positions[i] = exact ? probes->census[i] | KILN_CENSUS_BIT
+                                 : probes->lattice[i];
+            possible =
+                possible && (exact ? probes->census : probes->lattice)[i] >= 0;
+        }
+        if (possible) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool kiln_find_cell(const kiln_tables *tables, const kiln_op_keys *keys,
                     const kiln_key *key, kiln_found *found)
 {
-    int lattice[KILN_MAX_AXES], census[KILN_MAX_AXES];
-    int n = key->op->n_axes;
+    int positions[KILN_MAX_AXES];
+    kiln_probes probes;
 
     *found = (kiln_found){NULL, NULL};
     if (keys == NULL || (found->group = find_group(keys, key->group)) == NULL) {
         return false;
     }
-    (void)kiln_key_positions(tables, key, lattice);
-    for (int i = 0; i < n; i++) {
-        census[i] = kiln_ladder_census(
-            &tables->ladders[key->op->axes[i].ladder], key->size[i]);
+    kiln_probes_start(&probes, tables, key);
+    while (found->cell == NULL && kiln_probes_next(&probes, positions)) {
+        found->cell = probe(found->group, kiln_cell_pack(positions, probes.n));
     }
-    /* Choices of a census cell an axis, the first axis most significant. */
-    for (int choice = (1 << n) - 1; choice >= 0; choice--) {
-        int positions[KILN_MAX_AXES];
-        bool possible = true;
-
-        for (int i = 0; i < n; i++) {
-            bool exact = choice >> (n - 1 - i) & 1;
-
-            positions[i] = exact ? census[i] | KILN_CENSUS_BIT : lattice[i];
-            possible = possible && (exact ? census[i] : lattice[i]) >= 0;
-        }
-        if (possible) {
-            found->cell = probe(found->group, kiln_cell_pack(positions, n));
-            if (found->cell != NULL) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return found->cell != NULL;
 }
 
 const kiln_kernel *kiln_find_config(const kiln_op_keys *keys,
@@ -116,8 +129,7 @@ const kiln_kernel *kiln_find_config(const kiln_op_keys *keys,
     return NULL;
 }
 
-/* How unlike two keys are: the parts that differ weigh more than sizes, and a
- * size counts by how many buckets lie between. */
+/* A certified key, and how far it is from one that is not. */
 typedef struct candidate {
     const kiln_group *group;
     const kiln_cell *cell;
@@ -153,13 +165,11 @@ static int64_t octaves(int64_t a, int64_t b)
     return distance + (b - a) / (a / 16 + 1) + 1;
 }
 
-static int64_t cell_distance(const kiln_tables *tables, const kiln_key *key,
-                             const kiln_cell *cell)
+int64_t kiln_key_distance(const kiln_tables *tables, const kiln_key *key,
+                          uint64_t group, const int *positions)
 {
-    int positions[KILN_MAX_AXES];
-    int64_t distance = 0;
+    int64_t distance = group_distance(group, key->group);
 
-    kiln_cell_unpack(cell->packed, key->op->n_axes, positions);
     for (int i = 0; i < key->op->n_axes; i++) {
         int64_t low, high, v = key->size[i];
 
@@ -195,15 +205,17 @@ static void find_nearest(const kiln_tables *tables, const kiln_op_keys *keys,
 {
     for (int g = 0; g < keys->n_groups; g++) {
         const kiln_group *group = &keys->groups[g];
-        int64_t base = group_distance(group->packed, key->group);
 
         for (int c = 0; c < group->n_cells; c++) {
-            candidate next = {group, &group->cells[c], base};
+            candidate next = {group, &group->cells[c], 0};
+            int positions[KILN_MAX_AXES];
 
             if (group->cells[c].state & KILN_CELL_STALE) {
                 continue;
             }
-            next.distance += cell_distance(tables, key, next.cell);
+            kiln_cell_unpack(next.cell->packed, key->op->n_axes, positions);
+            next.distance =
+                kiln_key_distance(tables, key, group->packed, positions);
             keep_nearest(best, &next);
         }
     }

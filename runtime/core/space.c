@@ -14,7 +14,7 @@ const char *kiln_layout_name(int layout)
 {
     static const char *const names[] = {"contiguous", "inner", "general"};
 
-    return layout >= 0 && layout < 3 ? names[layout] : "?";
+    return layout >= 0 && layout < KILN_LAYOUT_COUNT ? names[layout] : "?";
 }
 
 /* Size of view's dim d counted in a space of ndim dims, aligned at the last. */
@@ -253,11 +253,6 @@ static int layout_of(const kiln_space *space, const kiln_op *op,
     return dense ? KILN_CONTIGUOUS : KILN_INNER;
 }
 
-static int trailing_zeros(uint64_t bits)
-{
-    return bits == 0 ? 4 : __builtin_ctzll(bits);
-}
-
 /* Bits that some row's start has set, and the last element's offset, of
  * tensor t. Sums fit: they are part of the view's byte extent. */
 static void follow_space(const kiln_space *space, int t, int64_t bytes,
@@ -287,7 +282,7 @@ static void follow_view(const kiln_view *view, int64_t bytes, uint64_t *bits,
 static void classify(kiln_space *space, const kiln_op *op,
                      const kiln_view *tensors, const uintptr_t *base)
 {
-    int align = 4;
+    uint64_t all = 0;
 
     space->wide = false;
     for (int t = 0; t < op->n_tensors; t++) {
@@ -304,12 +299,11 @@ static void classify(kiln_space *space, const kiln_op *op,
         } else {
             follow_space(space, t, bytes, &bits, &reach);
         }
-        if (trailing_zeros(bits) < align) {
-            align = trailing_zeros(bits);
-        }
+        all |= bits;
         space->wide = space->wide || reach > INT32_MAX;
     }
-    space->align_log2 = (uint8_t)align;
+    space->align_log2 =
+        all % (1 << KILN_VECTOR_LOG2) == 0 ? KILN_VECTOR_LOG2 : 0;
     space->layout = (uint8_t)layout_of(space, op, tensors);
 }
 

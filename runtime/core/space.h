@@ -14,14 +14,18 @@
 typedef enum kiln_layout {
     KILN_CONTIGUOUS = 0, /* rows follow one another, elements too */
     KILN_INNER,          /* unit stride along the row */
-    KILN_GENERAL         /* any strides */
+    KILN_GENERAL,        /* any strides */
+    KILN_LAYOUT_COUNT
 } kiln_layout;
+
+/* The two alignment classes: every row of every tensor starts at a multiple
+ * of 16 bytes, or they are as aligned as their elements. */
+#define KILN_VECTOR_LOG2 4
 
 typedef struct kiln_space {
     int32_t rank; /* outer dims, outermost first */
     uint8_t layout;
-    uint8_t align_log2; /* 0 .. 4: every row of every tensor starts at a
-                           multiple of 1 << align_log2 bytes */
+    uint8_t align_log2; /* alignment class: KILN_VECTOR_LOG2 or 0 */
     bool wide;          /* some element offset exceeds int32 */
     int64_t rows;       /* product of the outer sizes */
     int64_t row_size;

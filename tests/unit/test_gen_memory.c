@@ -1,4 +1,4 @@
-/* sources: gen/bind.c gen/cli.c gen/depfile.c gen/diag.c gen/help.c gen/host.c
+/* sources: gen/bind.c gen/bind_call.c gen/bind_key.c gen/bind_plan.c gen/cli.c gen/depfile.c gen/diag.c gen/help.c gen/host.c
  * gen/hostlib.c gen/input.c gen/load.c gen/marked.c gen/near.c gen/number.c
  * gen/order.c gen/owned.c gen/sandbox.c gen/schema.c gen/sha256.c gen/syntax.c
  * gen/text.c gen/token.c gen/tree.c gen/tree_fs.c gen/tree_journal.c

@@ -1,6 +1,6 @@
 /* sources: tests/unit/core_tables.c runtime/core/lookup.c runtime/core/key.c
- * runtime/core/error.c runtime/core/space.c runtime/core/view.c
- * runtime/core/arith.c runtime/core/dtype.c */
+ * runtime/core/key_text.c runtime/core/error.c runtime/core/space.c
+ * runtime/core/view.c runtime/core/arith.c runtime/core/dtype.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

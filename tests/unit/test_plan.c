@@ -339,9 +339,9 @@ static void test_classes(void **state)
     c.tensor[0].data = (void *)(uintptr_t)0x1008;
     program = core_succeed(&c);
     expect_key(program, 0,
-               "softmax/single f32 log=0 contiguous align8 M=4 N=16");
-    assert_int_equal(program->operands[0].align_log2, 3);
-    assert_int_equal(program->operands[1].align_log2, 3);
+               "softmax/single f32 log=0 contiguous align1 M=4 N=16");
+    assert_int_equal(program->operands[0].align_log2, 0);
+    assert_int_equal(program->operands[1].align_log2, 0);
     c.request.arch = core_plain;
     assert_int_equal(core_succeed(&c)->operands[0].align_log2, 0);
     core_end(&c);
@@ -353,7 +353,7 @@ static void test_classes(void **state)
                "softmax/single f32 log=0 inner align16 o32 M=4 N=16");
     c.stride[0][0]++;
     expect_key(core_succeed(&c), 0,
-               "softmax/single f32 log=0 inner align4 o64 M=4 N=16");
+               "softmax/single f32 log=0 inner align1 o64 M=4 N=16");
     core_end(&c);
 }
 
