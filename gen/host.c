@@ -98,6 +98,10 @@ static int open_all(lua_State *L)
     return 0;
 }
 
+/* The collector starts anew when memory is this many percent of what it left:
+ * a run is short, and what it builds stays to its end. */
+#define GC_PAUSE 300
+
 host_status host_create(host **made, const host_setup *setup)
 {
     assert(setup->memory && setup->sink && setup->files && setup->version);
@@ -112,6 +116,7 @@ host_status host_create(host **made, const host_setup *setup)
         return HOST_NO_MEMORY;
     }
     memcpy(lua_getextraspace(h->L), &h, sizeof h);
+    lua_gc(h->L, LUA_GCINC, GC_PAUSE, 0, 0);
     return host_protect(h, open_all, NULL);
 }
 

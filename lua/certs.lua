@@ -23,12 +23,13 @@ local NAME = {kernels = "kernel", keys = "key"}
 -- What the runtime's texts show.
 local MOST_US = 1e12
 
-local function split(line)
-    local out = {}
-    for field in (line .. "\t"):gmatch("([^\t]*)\t") do
-        out[#out + 1] = field
-    end
-    return out
+-- Of a line with n fields; it matches no other.
+local function pattern(n)
+    return "^" .. ("([^\t]*)\t"):rep(n - 1) .. "([^\t]*)$"
+end
+
+local function count_fields(line)
+    return select(2, line:gsub("\t", "")) + 1
 end
 
 local function header(kind)
@@ -64,6 +65,14 @@ local function add_row(records, kind, row)
     records[kind][id] = row
 end
 
+local function read_row(columns, ...)
+    local row = {}
+    for i, name in ipairs(columns) do
+        row[name] = select(i, ...)
+    end
+    return row
+end
+
 local function load_file(records, root, path, op, kind)
     local text, why = host.read(path)
     if not text then
@@ -75,26 +84,23 @@ local function load_file(records, root, path, op, kind)
         host.error(path, 0, 0, "is cut short: its last line does not end")
         return
     end
+    local fields = pattern(#columns)
     for line in text:gmatch("([^\n]*)\n") do
         number = number + 1
-        local fields = split(line)
-        if number == 1 and line ~= header(kind) then
-            host.error(path, 1, 1, "expected the columns: " .. header(kind))
-            return
-        elseif number > 1 and #fields ~= #columns then
-            host.error(path, number, 1, ("%d fields, expected %d"):format(
-                #fields, #columns))
-        elseif number > 1 then
-            local row = {op = op, path = path, line = number, root = root}
-            for i, name in ipairs(columns) do
-                row[name] = fields[i]
-            end
-            local problem = row_problem(kind, row)
+        if number > 1 then
+            local row = read_row(columns, line:match(fields))
+            row.op, row.path, row.line, row.root = op, path, number, root
+            local problem = not row[columns[1]] and
+                ("%d fields, expected %d"):format(count_fields(line),
+                    #columns) or row_problem(kind, row)
             if problem then
                 host.error(path, number, 1, problem)
             else
                 add_row(records, kind, row)
             end
+        elseif line ~= header(kind) then
+            host.error(path, 1, 1, "expected the columns: " .. header(kind))
+            return
         end
     end
 end

@@ -17,8 +17,15 @@ local function quote(text)
     return '"' .. text:gsub(special, "\\%0"):gsub("\n", "\\n") .. '"'
 end
 
+local small = {} -- texts of numbers that come again and again
+for i = 0, 1023 do
+    small[i] = ("%d"):format(i)
+end
+
 local function integer(value)
-    if type(value) == "table" then
+    if small[value] then
+        return small[value]
+    elseif type(value) == "table" then
         return value.c
     elseif type(value) == "boolean" then
         return value and "1" or "0"
@@ -31,6 +38,11 @@ local function integer(value)
 end
 
 local function float(value, suffix)
+    if value ~= value then
+        return "NAN"
+    elseif value == math.huge or value == -math.huge then
+        return value > 0 and "INFINITY" or "-INFINITY"
+    end
     return host.float(value) .. suffix
 end
 

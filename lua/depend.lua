@@ -10,7 +10,7 @@ local HEADERS = {
     "runtime/cpu/half.h", "runtime/cpu/math.h", "runtime/cpu/rows.h",
 }
 
-local pieces, owner
+local pieces, owner, needs
 
 -- Cuts a header's text into top-level pieces: a directive, or text up to a
 -- closing brace or semicolon at depth 0.
@@ -47,7 +47,7 @@ local function defined(tokens)
 end
 
 local function load()
-    pieces, owner = {}, {}
+    pieces, owner, needs = {}, {}, {}
     for _, header in ipairs(HEADERS) do
         for _, text in ipairs(cut(host.embedded(header) or "")) do
             local tokens = host.tokens(text)
@@ -61,22 +61,33 @@ local function load()
     end
 end
 
+-- Numbers of the pieces that define names of text.
+local function named(text)
+    local out, seen = {}, {}
+    for name in text:gmatch("[%a_][%w_]*") do
+        for _, index in ipairs(not seen[name] and owner[name] or {}) do
+            out[#out + 1] = index
+        end
+        seen[name] = true
+    end
+    return out
+end
+
 function M.closure(tokens)
     if not pieces then
         load()
     end
     local taken = {}
-    local function reach(text)
-        for name in text:gmatch("[%a_][%w_]*") do
-            for _, index in ipairs(owner[name] or {}) do
-                if not taken[index] then
-                    taken[index] = true
-                    reach(pieces[index])
-                end
+    local function take(list)
+        for _, index in ipairs(list) do
+            if not taken[index] then
+                taken[index] = true
+                needs[index] = needs[index] or named(pieces[index])
+                take(needs[index])
             end
         end
     end
-    reach(tokens)
+    take(named(tokens))
     local out = {}
     for index, piece in ipairs(pieces) do
         if taken[index] then

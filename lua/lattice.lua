@@ -64,9 +64,9 @@ local function shape_of(ctx, list, sizes)
     return shape
 end
 
--- A call of op at the given sizes of its axes, or nil after reporting.
-local function make_call(ctx, dtypes, attrs, layout, sizes)
-    local op, call = ctx.op, {op = ctx.op.name, tensors = {}, attrs = attrs}
+-- A call of op made by the op's rules alone, or false after reporting.
+local function complete(ctx, dtypes, layout, sizes)
+    local op, call = ctx.op, {op = ctx.op.name, tensors = {}}
     for i, tensor in ipairs(op.tensors) do
         local list = ctx.plan.shape[tensor.name]
         if list then
@@ -78,17 +78,47 @@ local function make_call(ctx, dtypes, attrs, layout, sizes)
             call.tensors[i] = {dtype = dtypes[i], offset = 0}
         end
     end
-    local complete, why = callm.complete(ctx.handle, op, call)
-    if not complete then
+    local done, why = callm.complete(ctx.handle, op, call)
+    if not done then
         diag.at(op.lattice.node or op.node, "lattice: %s", why.text)
-        return nil
+        return false
     end
     for _, tensor in ipairs(call.tensors) do
         if tensor then
             choices.strided(tensor, layout)
         end
     end
-    call.arch = ctx.arch
+    return call.tensors
+end
+
+-- What f gives for id, asked once.
+local function once(memo, id, f)
+    if memo[id] == nil then
+        memo[id] = f()
+    end
+    return memo[id]
+end
+
+-- A call of op at the given sizes of its axes, or nil after reporting. No
+-- dtype changes its shapes and strides, no size its dtypes.
+local function make_call(ctx, dtypes, attrs, layout, sizes)
+    local function make()
+        return complete(ctx, dtypes, layout, sizes)
+    end
+    local form = once(ctx.forms, layout .. " " .. table.concat(sizes, " "),
+        make)
+    local typed = form and once(ctx.typed, dtypes, make)
+    if not typed then
+        return nil
+    end
+    local call = {op = ctx.op.name, tensors = {}, attrs = attrs,
+                  arch = ctx.arch}
+    for i, tensor in ipairs(form) do
+        call.tensors[i] = tensor and {
+            dtype = typed[i].dtype, offset = 0, shape = tensor.shape,
+            strides = tensor.strides,
+        }
+    end
     return call
 end
 
@@ -152,14 +182,9 @@ local function same(a, b)
     return true
 end
 
--- Plans one corner and keeps the keys it needs; one whose group the bucket
--- has already met needs nothing more.
-local function add_corner(ctx, out, positions, call, layout, met)
-    local group = ctx.handle:group(call)
-    if group and group ~= 0 and met[group] then
-        return
-    end
-    met[group or 0] = true
+-- Plans a call and keeps the keys it needs; gives its group, 0 where it is not
+-- of one launch, or nil where it has no plan.
+local function add_call(ctx, out, positions, call, layout)
     local launches, why = ctx.handle:plan(call)
     if not launches then
         if not ctx.told[why] then
@@ -167,7 +192,7 @@ local function add_corner(ctx, out, positions, call, layout, met)
                 callm.text(call, ctx.model), why)
         end
         ctx.told[why] = true
-        return
+        return nil
     end
     for _, launch in ipairs(launches) do
         local probe = launch.probes[#launch.probes]
@@ -180,8 +205,11 @@ local function add_corner(ctx, out, positions, call, layout, met)
             end
         end
     end
+    return #launches == 1 and launches[1].packed or 0
 end
 
+-- A bucket's other corners need keys of their own only where their group is
+-- one that no corner before them had.
 local function add_bucket(ctx, out, dtypes, attrs, layout, positions, corners)
     local top = {}
     for i, corner in ipairs(corners) do
@@ -192,12 +220,14 @@ local function add_bucket(ctx, out, dtypes, attrs, layout, positions, corners)
         return
     end
     local met = {}
-    add_corner(ctx, out, positions, largest, layout, met)
+    met[add_call(ctx, out, positions, largest, layout) or 0] = true
     each_corner(corners, function(sizes)
         local call = not same(sizes, top)
             and make_call(ctx, dtypes, attrs, layout, sizes)
-        if call then
-            add_corner(ctx, out, positions, call, layout, met)
+        local group = call and ctx.handle:group(call)
+        if call and (not group or group == 0 or not met[group]) then
+            met[group or 0] = true
+            add_call(ctx, out, positions, call, layout)
         end
     end)
 end
@@ -235,6 +265,7 @@ function M.context(model, handle, arch, op)
     return {
         model = model, handle = handle, arch = arch, op = op,
         plan = prepare(model, op), seen = {}, told = {},
+        forms = {}, typed = {},
     }
 end
 

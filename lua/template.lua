@@ -78,14 +78,15 @@ local function join(pieces)
     return (line:gsub("[ \t]+\n", "\n"):gsub("[ \t]+$", ""))
 end
 
-local function environment(env, lines)
+-- What a template's Lua sees: names of run.env, lines go to run.lines.
+local function environment(run)
     local own = {
         _line = function(...)
-            lines[#lines + 1] = join({n = select("#", ...), ...})
+            run.lines[#run.lines + 1] = join({n = select("#", ...), ...})
         end,
     }
     return setmetatable(own, {__index = function(_, name)
-        local value = env[name]
+        local value = run.env[name]
         if value == nil then value = BASE[name] end
         if value == nil then
             error("unknown name " .. tostring(name), 2)
@@ -94,15 +95,28 @@ local function environment(env, lines)
     end})
 end
 
-function M.render(name, text, env)
+local function compile(name, text)
     if text:sub(-1) ~= "\n" then text = text .. "\n" end
-    local lines = {}
+    local run = {}
     local chunk, why = host.compile("=" .. name, to_lua(text),
-                                    environment(env, lines))
+                                    environment(run))
     if not chunk then error(why, 0) end
-    chunk()
-    lines[#lines + 1] = ""
-    return table.concat(lines, "\n")
+    return {chunk = chunk, run = run}
+end
+
+local compiled = {} -- by name, as last rendered
+
+function M.render(name, text, env)
+    local t = compiled[name]
+    if not t or t.text ~= text then
+        t = compile(name, text)
+        t.text = text
+        compiled[name] = t
+    end
+    t.run.env, t.run.lines = env, {}
+    t.chunk()
+    t.run.lines[#t.run.lines + 1] = ""
+    return table.concat(t.run.lines, "\n")
 end
 
 return M

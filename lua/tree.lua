@@ -36,8 +36,9 @@ end
 
 function M.gen(p, state)
     local files, devices = {}, {}
+    local keys = cells.by_op(state.keys)
     add_op_keys(files, p, devices, {}, function(op)
-        return cells.of_state(state, op, p.isas, devices)
+        return cells.of_state(state, keys[op] or {}, op, p.isas, devices)
     end)
     kernels_out.run(files, state.kernels, p.isas)
     lists.run(files, p.model, state, p.isas)
@@ -46,9 +47,9 @@ function M.gen(p, state)
 end
 
 function M.candidates(p, keys, candidates, list)
-    local files = {}
+    local files, of_op = {}, cells.by_op(keys)
     add_op_keys(files, p, {"candidate"}, {}, function(op)
-        return cells.of_candidates(keys, candidates, op, p.isas)
+        return cells.of_candidates(of_op[op] or {}, candidates, p.isas)
     end)
     kernels_out.run(files, list, p.isas)
     return files

@@ -1,9 +1,10 @@
 -- out/cells.lua: resolved keys as the groups and cells of the look-up.
 --
--- of_state(state, op, isas, devices) -> kernels, groups for out/keys.lua from
---   what is certified (see resolve.lua)
--- of_candidates(keys, all, op, isas) -> the same with every candidate in
---   place: the first one serves a key until another is forced
+-- by_op(keys) -> {[op name] = its keys, in their order}
+-- of_state(state, keys, op, isas, devices) -> kernels, groups for out/keys.lua
+--   from what is certified (see resolve.lua); keys: the op's
+-- of_candidates(keys, all, isas) -> the same with every candidate in place:
+--   the first one serves a key until another is forced
 -- Groups are sorted by their packed key, cells by theirs.
 
 local M = {}
@@ -62,7 +63,16 @@ local function device_index(devices, name)
     return #devices - 1
 end
 
-function M.of_state(state, op, isas, devices)
+function M.by_op(keys)
+    local out = {}
+    for _, entry in ipairs(keys) do
+        out[entry.op] = out[entry.op] or {}
+        table.insert(out[entry.op], entry)
+    end
+    return out
+end
+
+function M.of_state(state, keys, op, isas, devices)
     local out, kernels = {}, {}
     for _, k in ipairs(state.kernels) do
         if k.op.name == op then
@@ -76,14 +86,14 @@ function M.of_state(state, op, isas, devices)
     table.sort(kernels, by_symbol)
     for _, isa in ipairs(isas) do
         local groups = {}
-        for _, entry in ipairs(state.keys) do
-            local served = entry.op == op and entry.served[isa]
+        for _, entry in ipairs(keys) do
+            local served = entry.served[isa]
             if served then
                 add(groups, entry, {
                     kernel = served.kernel, us = served.row.us,
                     device = device_index(devices, served.row.device),
                 })
-            elseif entry.op == op and entry.stale[isa] then
+            elseif entry.stale[isa] then
                 add(groups, entry, {stale = true})
             end
         end
@@ -92,19 +102,17 @@ function M.of_state(state, op, isas, devices)
     return kernels, out
 end
 
-function M.of_candidates(keys, candidates, op, isas)
+function M.of_candidates(keys, candidates, isas)
     local out, kernels, seen = {}, {}, {}
     local groups = {}
     for _, entry in ipairs(keys) do
-        if entry.op == op then
-            local list = candidates[entry.group]
-            local group = add(groups, entry, {kernel = list[1]})
-            group.configs = {table.unpack(list)}
-            for _, k in ipairs(list) do
-                if not seen[k.symbol] then
-                    seen[k.symbol] = true
-                    table.insert(kernels, k)
-                end
+        local list = candidates[entry.group]
+        local group = add(groups, entry, {kernel = list[1]})
+        group.configs = {table.unpack(list)}
+        for _, k in ipairs(list) do
+            if not seen[k.symbol] then
+                seen[k.symbol] = true
+                table.insert(kernels, k)
             end
         end
     end

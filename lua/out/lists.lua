@@ -4,6 +4,8 @@
 -- run(files, model, state, isas) adds {path -> text};
 -- manifest(files) -> text of MANIFEST for all files.
 
+local cells = require "out.cells"
+
 local M = {}
 
 local function tsv(columns, rows)
@@ -53,29 +55,30 @@ local function stale_text(state, isas)
     return tsv({"op", "key", "tier", "cause"}, rows)
 end
 
--- A row an op: the keys of its lattice and census in every ISA.
-local function coverage_text(model, state, isas)
-    local rows = {}
-    for _, op in ipairs(model.ops) do
-        local declared, certified, stale, dtypes, seen = 0, 0, 0, {}, {}
-        for _, entry in ipairs(state.keys) do
-            if entry.op == op.name then
-                declared = declared + #isas
-                local name = entry.group:match("^%S+ (%S+)")
-                if not seen[name] then
-                    seen[name] = true
-                    dtypes[#dtypes + 1] = name
-                end
-                for _, isa in ipairs(isas) do
-                    certified = certified + (entry.served[isa] and 1 or 0)
-                    stale = stale + (entry.stale[isa] and 1 or 0)
-                end
-            end
+-- Of one op: its keys in every ISA, their dtypes, how many are certified and
+-- how many stale.
+local function coverage_row(op, tier, keys, isas)
+    local certified, stale, dtypes, seen = 0, 0, {}, {}
+    for _, entry in ipairs(keys) do
+        if not seen[entry.keyed] then
+            seen[entry.keyed] = true
+            dtypes[#dtypes + 1] = entry.keyed
         end
-        table.sort(dtypes)
-        rows[#rows + 1] = table.concat({op.name, state.tier,
-            #dtypes > 0 and table.concat(dtypes, ",") or "-", declared,
-            certified, 0, stale}, "\t")
+        for _, isa in ipairs(isas) do
+            certified = certified + (entry.served[isa] and 1 or 0)
+            stale = stale + (entry.stale[isa] and 1 or 0)
+        end
+    end
+    table.sort(dtypes)
+    return table.concat({op, tier,
+        #dtypes > 0 and table.concat(dtypes, ",") or "-", #keys * #isas,
+        certified, 0, stale}, "\t")
+end
+
+local function coverage_text(model, state, isas)
+    local rows, keys = {}, cells.by_op(state.keys)
+    for i, op in ipairs(model.ops) do
+        rows[i] = coverage_row(op.name, state.tier, keys[op.name] or {}, isas)
     end
     return tsv({"op", "tier", "dtypes", "declared", "certified", "forced",
         "stale"}, rows)
