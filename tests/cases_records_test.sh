@@ -78,7 +78,7 @@ says "ISA of the key: uncertified" 3 "base: uncertified" "avx2: certified" -- \
 edit $records.kernels.tsv "${row_kernel}s/^base/sse9/"
 says "ISA of the kernel: stale" 3 "base: stale: its kernel has no" -- explain
 served "device of the key" $records.keys.tsv \
-    "${row_key}s/[^	]*\$/another chip/" "1.5 us on another chip"
+    "${row_key}s/[^	]*\(	measured\)\$/another chip\1/" "1.5 us on another chip"
 served "device of the kernel" $records.kernels.tsv \
     "${row_kernel}s/a chip/another chip/" "1.5 us on a chip"
 served "compiler, which binds no cpu kernel" $records.kernels.tsv \
@@ -175,7 +175,7 @@ says "the key is refused as uncertified, by name" 0 \
     "base 64: KILN_UNCERTIFIED" "$key" "base 65: KILN_OK" \
     "base 129: KILN_UNCERTIFIED" -- cat "$work/seen"
 hostile='a "chip" \\ ???\/ *\/ \/\/ %s %n \\"'
-edit $records.keys.tsv "${row_key}s/[^	]*\$/$hostile/"
+edit $records.keys.tsv "${row_key}s/[^	]*\(	measured\)\$/$hostile\1/"
 check "a library of a device with a hostile name" built
 says "it is described by that name" 0 "base 64: KILN_OK" \
     'certified on a "chip" \ ???/ */ // %s %n \", 1.5 us there' -- \

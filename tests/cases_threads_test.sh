@@ -3,6 +3,7 @@
 # small tree, all instrumented, with the program of tests/cases. The build is
 # kept in BUILD/tsan.
 source tests/gen_lib.sh
+source tests/cases_lib.sh
 cc=${CC:-cc}
 tsan=$build/tsan
 flags='-fsanitize=thread -O1 -g'
@@ -25,17 +26,11 @@ sed -i "s/^  elements: .*/  elements: [$edges]/" "$spec/buckets.yaml"
 keys=contiguous check "certify" certify_all "$spec"
 check "generate" "$kiln" gen --spec "$spec" --out "$tsan/out"
 
-# shellcheck disable=SC2086 # flags are several
 compiled()
 {
     make -s BUILD="$tsan" OUT="$tsan/out" CC="$cc" CFLAGS="$flags" \
         "$tsan/libkiln.a" >/dev/null &&
-        "$cc" -std=c11 -O1 -g -Dsysconf=lie_not_sysconf -fsanitize=thread \
-            -Iruntime -c -o "$work/guard.o" tests/certify/guard.c &&
-        "$cc" -std=c11 $flags -Iruntime tests/cases/*.c tests/truth/*.c \
-            tests/certify/{call,fill,judge}.c "$work/guard.o" \
-            "$tsan/libkiln.a" -lm -pthread -o "$work/cases" \
-            -Wl,--wrap=sysconf,--wrap=sched_getaffinity,--wrap=malloc
+        cases_program "$tsan/libkiln.a" "$work/cases" -O1 -fsanitize=thread
 }
 check "build with ThreadSanitizer" compiled
 

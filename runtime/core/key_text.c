@@ -1,4 +1,5 @@
 /* key_text.c: keys as text, and back. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,25 @@ static bool read_variant(reader *r, const kiln_tables *tables, kiln_key *key)
     return fail(r, "a variant of the op");
 }
 
+/* An absent tensor's is none. */
+static kiln_dtype parse_dtype(const char *text, int n)
+{
+    const char *none = kiln_dtype_name(KILN_NONE);
+
+    return n == (int)strlen(none) && memcmp(none, text, (size_t)n) == 0
+               ? KILN_NONE
+               : kiln_dtype_parse(text, n);
+}
+
+/* Whether they are written as kiln_key_dtypes does: once, when all alike. */
+static bool is_shortest(const reader *r, const kiln_key *key)
+{
+    char dtypes[64];
+
+    kiln_key_dtypes(key, dtypes, sizeof dtypes);
+    return is_word(r, dtypes);
+}
+
 /* One dtype for all keyed tensors, or one for each, joined by "_". */
 static bool read_dtypes(reader *r, kiln_key *key)
 {
@@ -228,7 +248,7 @@ static bool read_dtypes(reader *r, kiln_key *key)
         if (!any || memchr(r->word, '_', r->length) != NULL) {
             stop = memchr(at, '_', (size_t)(end - at));
             stop = stop != NULL ? stop : end;
-            dtype = kiln_dtype_parse(at, (int)(stop - at));
+            dtype = parse_dtype(at, (int)(stop - at));
             at = stop < end ? stop + 1 : stop;
         }
         if (dtype == KILN_DTYPE_COUNT) {
@@ -237,7 +257,7 @@ static bool read_dtypes(reader *r, kiln_key *key)
         key->dtypes[t] = (uint8_t)dtype;
         any = true;
     }
-    if (any && (at != end || r->length == 0)) {
+    if (any && (at != end || r->length == 0 || !is_shortest(r, key))) {
         return fail(r, "a dtype for each keyed tensor");
     }
     if (any) {
@@ -246,15 +266,25 @@ static bool read_dtypes(reader *r, kiln_key *key)
     return true;
 }
 
+/* A whole number as "%lld" writes it, and no more, in n bytes. */
+static bool read_number(const char *text, size_t n, int64_t *value)
+{
+    char again[32];
+    char *end;
+
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return end == text + n && errno == 0 && n < sizeof again &&
+           snprintf(again, sizeof again, "%lld", (long long)*value) == (int)n &&
+           memcmp(again, text, n) == 0;
+}
+
 /* A choice of a string attribute, else a whole number. */
 static bool read_value(const kiln_op_attr *attr, const char *text, size_t n,
                        int64_t *value)
 {
-    char *end;
-
     if (attr->type != KILN_TYPE_STRING) {
-        *value = strtoll(text, &end, 10);
-        return end == text + n;
+        return read_number(text, n, value);
     }
     for (int c = 0; c < attr->n_choices; c++) {
         if (strlen(attr->choices[c]) == n &&
@@ -338,12 +368,11 @@ static bool read_sizes(reader *r, const kiln_tables *tables, kiln_key *key,
         const kiln_axis *axis = &key->op->axes[i];
         const char *text = value_of(r, axis->name);
         bool beyond = text != NULL && *text == '>';
-        char *end = NULL;
 
-        if (text != NULL) {
-            key->size[i] = strtoll(text + beyond, &end, 10);
-        }
-        if (end == NULL || end != r->word + r->length) {
+        if (text == NULL ||
+            !read_number(text + beyond,
+                         (size_t)(r->word + r->length - text - beyond),
+                         &key->size[i])) {
             char expected[80];
 
             (void)snprintf(expected, sizeof expected, "%.40s=SIZE", axis->name);

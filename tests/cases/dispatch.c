@@ -129,32 +129,32 @@ static bool check_refused(search *s, kiln_status status, const char *key)
            fail(s, key, "refused, but not by name", kiln_last_error());
 }
 
-/* key, isa, key text, ranges, op, configs, standing, call */
+/* key, tier, isa, key text, ranges, op, configs, standing, call */
 static bool check_line(search *s, char *line)
 {
-    char *f[8], why[512];
+    char *f[9], why[512];
     call c;
     kiln_plan *plan = NULL;
 
-    if (split(line, f, 8) < 8) {
+    if (split(line, f, 9) < 9) {
         return fail(s, line, "no line of keys", "");
     }
-    kiln_context *ctx = s->contexts[strcmp(f[1], "base") != 0];
+    kiln_context *ctx = s->contexts[strcmp(f[2], "base") != 0];
     if (!ctx) {
         return true;
     }
-    if (!call_parse(&c, f[7], why, sizeof why)) {
-        return fail(s, f[2], "no call", why);
+    if (!call_parse(&c, f[8], why, sizeof why)) {
+        return fail(s, f[3], "no call", why);
     }
-    const char *kernel = find_kernel(&s->keys, f[1], f[2]);
+    const char *kernel = find_kernel(&s->keys, f[2], f[3]);
     kiln_status status = kiln_plan_create(&plan, ctx, c.op, c.list, c.n_tensors,
                                           c.attrs, c.n_attrs);
     bool good;
     if (!kernel) {
-        good = check_refused(s, status, f[2]);
+        good = check_refused(s, status, f[3]);
     } else {
-        good = status == KILN_OK ? check_found(s, plan, f[2], kernel)
-                                 : fail(s, f[2], "refused", kiln_last_error());
+        good = status == KILN_OK ? check_found(s, plan, f[3], kernel)
+                                 : fail(s, f[3], "refused", kiln_last_error());
     }
     kiln_plan_destroy(plan);
     return good;

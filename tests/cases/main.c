@@ -6,6 +6,11 @@
  *   ...                      first-use PROCESSES REPETITIONS
  *   ...                      buckets MOST ELEMENTS ROWS COLS LATTICE_BYTES
  *   ...                      dispatch CANDIDATES.tsv KEYS.tsv
+ *   ...                      random CALLS SEED
+ *   ...                      same
+ *   ...                      refusals
+ *   ...                      undeclared
+ *   ...                      memory
  *
  * --zero, --error: zero-capabilities, what the system says of itself is 0 or
  * an error.
@@ -37,9 +42,20 @@ static bool run(tally *all, int argc, char **argv)
         cases_buckets(all, atoll(argv[1]), argv + 2, atoll(argv[5]));
     } else if (strcmp(command, "dispatch") == 0 && argc == 3) {
         cases_dispatch(all, argv[1], argv[2]);
+    } else if (strcmp(command, "random") == 0 && argc == 3) {
+        cases_random(all, atoi(argv[1]), strtoull(argv[2], NULL, 10));
+    } else if (strcmp(command, "same") == 0 && argc == 1) {
+        cases_same(all);
+    } else if (strcmp(command, "refusals") == 0 && argc == 1) {
+        cases_refusals(all);
+    } else if (strcmp(command, "undeclared") == 0 && argc == 1) {
+        cases_undeclared(all);
+    } else if (strcmp(command, "memory") == 0 && argc == 1) {
+        cases_memory(all);
     } else {
         return false;
     }
+    tally_missing(command);
     return true;
 }
 

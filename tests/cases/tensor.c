@@ -142,19 +142,6 @@ static bool check_everywhere(const tensor_case *c, trial *t)
     return good;
 }
 
-/* Elsewhere an ISA that this processor lacks is passed over in silence. */
-static void name_missing_isas(void)
-{
-    for (const char *const *isa = cases_isas; *isa; isa++) {
-        kiln_context *ctx = cases_context(*isa, 1);
-
-        if (!ctx) {
-            tally_skip(*isa, "not on this processor");
-        }
-        kiln_context_destroy(ctx);
-    }
-}
-
 void cases_tensor(tally *all)
 {
     trial t = {.room = 0};
@@ -171,5 +158,4 @@ void cases_tensor(tally *all)
         }
     }
     trial_close(&t);
-    name_missing_isas();
 }

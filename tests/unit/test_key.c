@@ -405,6 +405,284 @@ static void test_longest_text(void **state)
     assert_true(strlen(text) < KILN_KEY_TEXT);
 }
 
+/* --- round trip ----------------------------------------------------------- */
+
+static uint32_t seed = 1;
+
+static int below(int n) /* Marsaglia's xorshift, 2003 */
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return (int)(seed % (uint32_t)n);
+}
+
+static int64_t random_baked(const kiln_op_attr *attr)
+{
+    if (!attr->baked) {
+        return 0;
+    }
+    switch (attr->type) {
+    case KILN_TYPE_STRING:
+        return below(attr->n_choices);
+    case KILN_TYPE_BOOL:
+        return below(2);
+    default:
+        return below(256) - 128;
+    }
+}
+
+/* Of a variant; false: the op has none. */
+static bool pick_route(kiln_key *key)
+{
+    for (int i = 0; i < 20; i++) {
+        key->route = below(key->op->n_routes);
+        if (!key->op->routes[key->route].composite) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Any key of any op, at any positions. */
+static void random_key(const kiln_arch *arch, kiln_key *key, int *positions)
+{
+    do {
+        *key = make_key(below(core_tables.n_ops));
+    } while (!pick_route(key));
+    key->classes = arch->classes;
+    key->layout =
+        (uint8_t)(key->op->space == KILN_SPACE_NONE ? 0
+                                                    : below(KILN_LAYOUT_COUNT));
+    key->align_log2 =
+        key->classes & KILN_CLASS_ALIGN && below(2) ? KILN_VECTOR_LOG2 : 0;
+    key->wide = (key->classes & KILN_CLASS_WIDE) != 0 && below(2);
+    for (int t = 0; t < key->op->n_tensors; t++) {
+        if (key->op->tensors[t].keyed) {
+            key->dtypes[t] = (uint8_t)below(KILN_DTYPE_COUNT);
+        }
+    }
+    for (int a = 0; a < key->op->n_attrs; a++) {
+        key->baked[a] = random_baked(&key->op->attrs[a]);
+    }
+    for (int i = 0; i < key->op->n_axes; i++) {
+        const kiln_ladder *ladder =
+            &core_tables.ladders[key->op->axes[i].ladder];
+        int64_t low;
+        bool exact = ladder->n_census > 0 && below(3) == 0;
+
+        positions[i] = exact ? KILN_CENSUS_BIT | below(ladder->n_census)
+                             : below(ladder->n_edges);
+        kiln_ladder_range(ladder, positions[i], &low, &key->size[i]);
+    }
+    assert_true(kiln_group_pack(key, &key->group));
+}
+
+static void expect_same(const kiln_key *a, const kiln_key *b, const char *text)
+{
+    bool same = a->op == b->op && a->route == b->route &&
+                a->layout == b->layout && a->align_log2 == b->align_log2 &&
+                a->wide == b->wide && a->classes == b->classes &&
+                a->group == b->group &&
+                memcmp(a->dtypes, b->dtypes, sizeof a->dtypes) == 0 &&
+                memcmp(a->baked, b->baked, sizeof a->baked) == 0 &&
+                memcmp(a->size, b->size, sizeof a->size) == 0;
+
+    if (!same) {
+        fail_msg("\"%s\" reads as another key", text);
+    }
+}
+
+static void expect_back(const kiln_arch *arch, const kiln_key *key,
+                        const int *positions)
+{
+    char text[KILN_KEY_TEXT], again[KILN_KEY_TEXT], why[256] = "";
+    int back[KILN_MAX_AXES];
+    kiln_key read;
+
+    kiln_key_text(&core_tables, key, positions, text, sizeof text);
+    if (!kiln_key_parse(&core_tables, arch, text, &read, back, why,
+                        sizeof why)) {
+        fail_msg("\"%s\": %s", text, why);
+    }
+    expect_same(key, &read, text);
+    for (int i = 0; i < key->op->n_axes; i++) {
+        assert_int_equal(back[i], positions[i]);
+    }
+    kiln_key_text(&core_tables, &read, back, again, sizeof again);
+    assert_string_equal(text, again);
+}
+
+static void test_round_trip(void **state)
+{
+    const kiln_arch *archs[] = {core_plain, core_aligned, core_classed};
+
+    (void)state;
+    for (int i = 0; i < 60000; i++) {
+        kiln_key key;
+        int positions[KILN_MAX_AXES];
+
+        random_key(archs[i % 3], &key, positions);
+        expect_back(archs[i % 3], &key, positions);
+    }
+}
+
+static void test_reads_blanks_and_beyond(void **state)
+{
+    kiln_key key;
+    int positions[KILN_MAX_AXES];
+    char why[256];
+
+    (void)state;
+    assert_true(
+        kiln_key_parse(&core_tables, core_plain,
+                       "  softmax/looped   f16_f32 log=1 inner M=>40000 "
+                       "  N=77 ",
+                       &key, positions, why, sizeof why));
+    assert_int_equal(key.route, 1);
+    assert_int_equal(key.dtypes[0], KILN_F16);
+    assert_int_equal(key.dtypes[1], KILN_F32);
+    assert_int_equal(key.baked[1], 1);
+    assert_int_equal(key.layout, KILN_INNER);
+    assert_int_equal(key.size[0], 40000);
+    assert_int_equal(positions[0], -1);
+    assert_int_equal(key.size[1], 77); /* within a bucket, no edge */
+    assert_int_equal(positions[1], -1);
+}
+
+static void test_wrong_texts(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        " ",
+        "softmax",
+        "softmax/",
+        "/single",
+        "/",
+        "sofmax/single f32 log=0 contiguous M=4 N=16",
+        "softmaxx/single f32 log=0 contiguous M=4 N=16",
+        "softmax/singl f32 log=0 contiguous M=4 N=16",
+        "softmax/single/x f32 log=0 contiguous M=4 N=16",
+        "softmax/single f31 log=0 contiguous M=4 N=16",
+        "softmax/single F32 log=0 contiguous M=4 N=16",
+        "softmax/single f32_ log=0 contiguous M=4 N=16",
+        "softmax/single _f32 log=0 contiguous M=4 N=16",
+        "softmax/single f32_f32_f32 log=0 contiguous M=4 N=16",
+        "softmax/single log=0 contiguous M=4 N=16",
+        "softmax/single f32 contiguous M=4 N=16",
+        "softmax/single f32 log= contiguous M=4 N=16",
+        "softmax/single f32 log=x contiguous M=4 N=16",
+        "softmax/single f32 log=0x contiguous M=4 N=16",
+        "softmax/single f32 log=2 contiguous M=4 N=16",
+        "softmax/single f32 log=-1 contiguous M=4 N=16",
+        "softmax/single f32 dim=0 log=0 contiguous M=4 N=16",
+        "softmax/single f32 log=0 contig M=4 N=16",
+        "softmax/single f32 log=0 contiguousx M=4 N=16",
+        "softmax/single f32 log=0 M=4 N=16",
+        "softmax/single f32 log=0 contiguous align16 M=4 N=16",
+        "softmax/single f32 log=0 contiguous o64 M=4 N=16",
+        "softmax/single f32 log=0 contiguous",
+        "softmax/single f32 log=0 contiguous M=4",
+        "softmax/single f32 log=0 contiguous N=16 M=4",
+        "softmax/single f32 log=0 contiguous M=4 N=",
+        "softmax/single f32 log=0 contiguous M= N=16",
+        "softmax/single f32 log=0 contiguous M=> N=16",
+        "softmax/single f32 log=0 contiguous M=4x N=16",
+        "softmax/single f32 log=0 contiguous M=4.0 N=16",
+        "softmax/single f32 log=0 contiguous M=+4 N=16",
+        "softmax/single f32 log=0 contiguous M=04 N=16",
+        "softmax/single f32 log=0 contiguous M=-0 N=16",
+        "softmax/single f32 log=0 contiguous M=9223372036854775808 N=16",
+        "softmax/single f32 log=00 contiguous M=4 N=16",
+        "softmax/single f32_f32 log=0 contiguous M=4 N=16",
+        "softmax/single f32 log=0 contiguous M=4 N=16 K=1",
+        "softmax/single f32 log=0 contiguous M=4 N=16 x",
+        "softmax/single\tf32\tlog=0\tcontiguous\tM=4\tN=16",
+        "softmax/single f32 log=0 contiguous M=4 N=16\n",
+        "add/map f32 flip=0 mode=relu shift=0 contiguous n=64",
+        "add/map f32 flip=0 mode=none shift=128 contiguous n=64",
+        "add/map f32 flip=0 mode=none shift=99999999999999999999 contiguous "
+        "n=64",
+        "add/map f32 mode=none flip=0 shift=0 contiguous n=64",
+    };
+    kiln_key key;
+    int positions[KILN_MAX_AXES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char why[256] = "";
+
+        if (kiln_key_parse(&core_tables, core_plain, texts[i], &key, positions,
+                           why, sizeof why)) {
+            fail_msg("\"%s\" is taken for a key", texts[i]);
+        }
+        if (strncmp(why, "expected ", 9) != 0) {
+            fail_msg("\"%s\": \"%s\" says not what is expected", texts[i], why);
+        }
+    }
+}
+
+/* What is changed anywhere is refused in words, or is a key whose text gives
+ * that key again. */
+static void test_changed_texts(void **state)
+{
+    static const char marks[] = " =/_>-+0123456789MNfbx\t\n";
+    int taken = 0;
+
+    (void)state;
+    for (int i = 0; i < 60000; i++) {
+        char text[KILN_KEY_TEXT + 1], why[256] = "";
+        int positions[KILN_MAX_AXES];
+        kiln_key key, read;
+        size_t n;
+
+        random_key(core_classed, &key, positions);
+        kiln_key_text(&core_tables, &key, positions, text, sizeof text);
+        n = strlen(text);
+        for (int k = below(3); k >= 0; k--) {
+            text[below((int)n)] = marks[below((int)sizeof marks - 1)];
+        }
+        if (below(4) == 0) {
+            text[below((int)n)] = '\0';
+        }
+        if (!kiln_key_parse(&core_tables, core_classed, text, &read, positions,
+                            why, sizeof why)) {
+            assert_true(why[0] != '\0' && strlen(why) < sizeof why);
+            continue;
+        }
+        taken++;
+        expect_back(core_classed, &read, positions);
+    }
+    print_message("# %d of 60000 changed texts are keys\n", taken);
+    assert_true(taken > 1000);
+}
+
+/* Every size of a ladder lies in one of its buckets and no other, from 1 to
+ * the last edge: by walking, not by looking up. */
+static void test_ladders_are_complete(void **state)
+{
+    (void)state;
+    for (int l = 0; l < core_tables.n_ladders; l++) {
+        const kiln_ladder *ladder = &core_tables.ladders[l];
+        int64_t next = 1;
+
+        for (int i = 0; i < ladder->n_edges; i++) {
+            int64_t low, high;
+
+            kiln_ladder_range(ladder, i, &low, &high);
+            assert_int_equal(low + 1, next);
+            assert_true(high > low);
+            for (int k = 0; k < 1000; k++) {
+                int64_t v = low + 1 + (high - low) / 1000 * k;
+                assert_int_equal(kiln_ladder_bucket(ladder, v), i);
+            }
+            assert_int_equal(kiln_ladder_bucket(ladder, high), i);
+            next = high + 1;
+        }
+        assert_int_equal(kiln_ladder_bucket(ladder, next), -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +696,11 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_group_text),
         cmocka_unit_test(test_longest_text),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_reads_blanks_and_beyond),
+        cmocka_unit_test(test_wrong_texts),
+        cmocka_unit_test(test_changed_texts),
+        cmocka_unit_test(test_ladders_are_complete),
     };
 
     return cmocka_run_group_tests_name("key", tests, NULL, NULL);
