@@ -15,10 +15,11 @@ OUT     ?= out
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 TIER    ?= cpu
+JOBS    ?= 1
 SPECS   ?= spec
 TRUTH_USER ?= tests/truth/truth_user.c
 # CC=gcc|clang  CFLAGS=, LDFLAGS= (added last)  WERROR=1  V=1 (show commands)
-# DESTDIR=  OPS= KEYS= ONLY=stale|new|all (certify)
+# DESTDIR=  OPS= KEYS= ONLY=stale|new|all JOBS= (certify)
 # SPECS: spec folders, later ones over earlier; TRUTH_USER: a C file with the
 # truth of a user's own ops, see tests/truth/truth_ops.h
 
@@ -52,6 +53,9 @@ of_file = $(if $(filter %_avx2.c,$<),$(AVX2)) \
         $$(pkg-config --cflags $(LUA_PC) 2>/dev/null))
 compile = $(CC) -std=c11 $(WARN) $(WARN_C) $(FLOAT) $(MODE_$1) -pthread \
     -Iruntime -I$(OUT)/include $(of_file) $(CFLAGS) -MMD -MP -c -o $@ $<
+# Evidence names the toolkit.
+$(BUILD)/rel/tests/certify/tier.o: private of_file = \
+    -DKILN_NVCC="\"$$($(NVCC) --version 2>/dev/null | tail -n 1)\""
 
 Q := $(if $(V),,@)
 say = @mkdir -p $(@D)$(if $(V),, && echo "  $1  $@")
@@ -64,13 +68,16 @@ keep = @mkdir -p $(@D); printf '%s\n' '$1' | cmp -s - $@ || \
 
 objects = $(patsubst %.c,$(BUILD)/$1/%.o,$2)
 EMBED := $(sort $(shell find lua -name '*.lua' -o -name '*.tmpl')) \
-         $(wildcard runtime/kiln.h runtime/core/*.h runtime/cpu/*.h)
+         $(wildcard runtime/kiln.h runtime/core/*.h runtime/cpu/*.h \
+         runtime/cuda/*.cuh)
 CORE  := $(wildcard runtime/core/*.c)
 GEN   := $(filter-out gen/embed.c,$(wildcard gen/*.c)) $(CORE) \
          $(BUILD)/embed_data.c
+MODULES := $(patsubst $(OUT)/cuda/units/%.cu,$(BUILD)/cuda/%.c,\
+    $(wildcard $(OUT)/cuda/units/*.cu))
 LIB   := $(wildcard runtime/*.c) $(CORE) \
-         $(wildcard runtime/cpu/*.c $(OUT)/table/*.c \
-         $(OUT)/table/*/*.c $(OUT)/cpu/units/*.c)
+         $(wildcard runtime/cpu/*.c runtime/cuda/*.c $(OUT)/table/*.c \
+         $(OUT)/table/*/*.c $(OUT)/cpu/units/*.c) $(MODULES)
 TRUTH := $(filter-out %/truth_user.c,$(wildcard tests/truth/*.c)) $(TRUTH_USER)
 UNIT  := $(basename $(notdir $(wildcard tests/unit/test_*.c)))
 FUZZ  := $(notdir $(wildcard tests/fuzz/corpus/*))
@@ -121,7 +128,8 @@ check-gen: ## fail when out/ is not what spec/ gives
 
 demo: gen ## generate, build, and run the census of three models
 	$(make) $(BUILD)/demo
-	$(BUILD)/kiln census $(wildcard spec/census/*.json) >$(BUILD)/demo.tsv
+	$(BUILD)/kiln census --tier cpu $(wildcard spec/census/*.json) \
+	    >$(BUILD)/demo.tsv
 	$(BUILD)/demo $(BUILD)/demo.tsv
 
 plain: ## build the test programs without sanitizers
@@ -154,10 +162,10 @@ certify: ## measure candidates, rewrite spec/certified/TIER
 	    rm -f $(BUILD)/certify/$(TIER).jsonl; \
 	fi
 	$(BUILD)/certify/runner --list $(BUILD)/candidates/CANDIDATES.tsv \
-	    --journal $(BUILD)/certify/$(TIER).jsonl \
+	    --journal $(BUILD)/certify/$(TIER).jsonl --jobs $(JOBS) \
 	    || [ $$? -eq 3 ] # some failed: what passed is certified
-	$(BUILD)/kiln certify $(specs) $(if $(OPS),--ops '$(OPS)') \
-	    $(BUILD)/certify/$(TIER).jsonl
+	$(BUILD)/kiln certify $(specs) --tier $(TIER) \
+	    $(if $(OPS),--ops '$(OPS)') $(BUILD)/certify/$(TIER).jsonl
 
 format: ## clang-format what is written by hand
 	clang-format -i $(STYLED)
@@ -222,6 +230,35 @@ $(BUILD)/san/kiln: $(call objects,san,$(GEN))
 	$(call say,LD)
 	$(Q)$(call link_kiln,san)
 
+# --- CUDA: units become cubins, cubins data of the library ------------------
+
+# Without nvcc, modules are empty and their kernels refused by name.
+NVCC ?= $$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+# Of a unit, by its tier. FORCED=sm_90: every lower tier's virtual architecture
+# built for that chip, to run where the tier's own chip is not.
+code_sm90 := sm_90a
+ptx_sm90  := compute_90a
+code_of = $(or $(code_$1),$(1:sm%=sm_%))
+ptx_of  = $(or $(ptx_$1),$(1:sm%=compute_%))
+cuda_flags = -std=c++17 -O3 -gencode arch=$(call ptx_of,$1),code=$(or \
+    $(if $(filter-out sm90,$1),$(FORCED)),$(call code_of,$1))
+
+$(BUILD)/cuda/flags: FORCE
+	$(call keep,$(call cuda_flags,sm75) $(call cuda_flags,sm90) $(NVCCFLAGS))
+
+$(BUILD)/cuda/%.cubin: $(OUT)/cuda/units/%.cu $(BUILD)/cuda/flags
+	$(call say,NVCC)
+	$(Q)nvcc=$(NVCC); if "$$nvcc" --version >/dev/null 2>&1; then \
+	    "$$nvcc" -cubin $(call cuda_flags,$(firstword $(subst _, ,$*))) \
+	        -Iruntime/cuda -Iruntime $(NVCCFLAGS) -MD -MF $(@:.cubin=.d) \
+	        -o $@ $<; \
+	else \
+	    echo "no nvcc: the kernels of $* are left out"; : >$@; \
+	fi
+
+$(BUILD)/cuda/%.c: $(BUILD)/cuda/%.cubin runtime/cuda/module.sh
+	$(Q)sh runtime/cuda/module.sh $* $< >$@
+
 # --- the library: only what kiln.h declares leaves it -----------------------
 
 $(BUILD)/lib.list: FORCE
@@ -252,7 +289,8 @@ $(BUILD)/libkiln.so: $(BUILD)/libkiln.o
 header = $(shell sed -n '1,30{/^\/\* $1:/,/\*\//p}' $2 | tr '\n' ' ' | \
     sed 's,\*/.*,,; s,^/\* $1:,,; s, \* , ,g')
 sources = $(foreach f,$(filter %.c %/,$(call header,sources,$1)),$(if \
-    $(filter %/,$f),$(wildcard $f*.c),$(patsubst build/%,$(BUILD)/%,$f)))
+    $(filter build/cuda/,$f),$(MODULES),$(if $(filter %/,$f),$(wildcard $f*.c),\
+    $(patsubst build/%,$(BUILD)/%,$f))))
 
 link_test = $(CC) $(SAN_$1) $(LDFLAGS) -o $@ $(filter %.o,$^) \
     $(call header,libs,tests/unit/$(@F).c) -lcmocka -lm -pthread

@@ -12,15 +12,14 @@
  *     call: {op=, tensors={{dtype=, shape=, strides=, offset=} or false},
  *     attrs={{name=, value=}}, arch=index, tier=index or nil}
  *     launch: {op=, variant=, group=, packed=, key=, keyed=, dtypes=, baked=,
- *     layout=, sizes=, probes={{key=, ranges=, positions=}}} and with a tier
- *     {kernel=, config=, us=}. key: the lattice's, its sizes perhaps beyond
- *     it; probes: where the look-up looks, in its order; keyed: the dtypes in
- *     the key. The array also has workspace, flops, read, written and why
- *     (routes).
- *   handle:range(ladder index, position) -> least and greatest size
- *   handle:broadcast(call) -> sizes of all inputs broadcast, or nil and why
- *   handle:key({arch=}, text) -> the key's canonical text, or nil and why
- *   handle:nearest({arch=}, text, entries) -> the nearest few of entries
+ *     layout=, align=1, 16 or nil, sizes=, probes={{key=, ranges=,
+ *     positions=}}} and with a tier {kernel=, config=, us=}. key: the
+ * lattice's, its sizes perhaps beyond it; probes: where the look-up looks, in
+ * its order; keyed: the dtypes in the key. The array also has workspace, flops,
+ * read, written and why (routes). handle:range(ladder index, position) -> least
+ * and greatest size handle:broadcast(call) -> sizes of all inputs broadcast, or
+ * nil and why handle:key({arch=}, text) -> the key's canonical text, or nil and
+ * why handle:nearest({arch=}, text, entries) -> the nearest few of entries
  *     {packed=, positions=} of the key's op, or nil and why
  */
 #ifndef KILN_GEN_BIND_H

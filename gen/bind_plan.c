@@ -41,6 +41,9 @@ static void push_launch(lua_State *L, const kiln_tables *tables,
     bind_set_string(L, "op", key->op->name);
     bind_set_string(L, "variant", key->op->routes[key->route].name);
     bind_set_string(L, "layout", kiln_layout_name(key->layout));
+    if (key->classes & KILN_CLASS_ALIGN) {
+        bind_set_integer(L, "align", 1 << key->align_log2);
+    }
     bind_set_integer(L, "packed", (lua_Integer)key->group);
     kiln_group_text(key, text, sizeof text);
     bind_set_string(L, "group", text);

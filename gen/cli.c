@@ -18,6 +18,7 @@ const cli_command_row cli_commands[CLI_COMMANDS] = {
     [CLI_EXPLAIN] = {"explain", "KEY", NULL,
                      "say how a key is served, or why it is not"},
     [CLI_CENSUS] = {"census", "FILE", NULL, "list the keys that a model needs"},
+    [CLI_CASES] = {"cases", NULL, NULL, "list calls that try every kernel"},
     [CLI_CANDIDATES] = {"candidates", NULL, "build/candidates",
                         "write the kernels to be measured"},
     [CLI_CERTIFY] = {"certify", "FILE", NULL,

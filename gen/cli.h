@@ -14,6 +14,7 @@ typedef enum cli_command {
     CLI_KEYS,
     CLI_EXPLAIN,
     CLI_CENSUS,
+    CLI_CASES,
     CLI_CANDIDATES,
     CLI_CERTIFY,
     CLI_COMMANDS,

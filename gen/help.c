@@ -60,6 +60,11 @@ static const char census_text[] =
     "keys that it needs and whether they are certified. Exits with 3 when "
     "one of them is not.";
 
+static const char cases_text[] =
+    "Prints a line for every kernel of out/ with a few small calls of its "
+    "domain: sizes with tails, at the ends of its buckets. It is what the "
+    "runner of certificates reads, and what tests of emitted kernels run.";
+
 static const char candidates_text[] =
     "Writes a tree as gen does, but with every config that the tiling specs "
     "allow and the chips can hold, and the list of what is to be measured. "
@@ -76,10 +81,15 @@ static const char certify_text[] =
     "nothing is written.";
 
 static const char *const texts[] = {
-    [CLI_GEN] = gen_text,         [CLI_CHECK] = check_text,
-    [CLI_KEYS] = keys_text,       [CLI_EXPLAIN] = explain_text,
-    [CLI_CENSUS] = census_text,   [CLI_CANDIDATES] = candidates_text,
-    [CLI_CERTIFY] = certify_text, [CLI_NONE] = kiln_text,
+    [CLI_GEN] = gen_text,
+    [CLI_CHECK] = check_text,
+    [CLI_KEYS] = keys_text,
+    [CLI_EXPLAIN] = explain_text,
+    [CLI_CENSUS] = census_text,
+    [CLI_CASES] = cases_text,
+    [CLI_CANDIDATES] = candidates_text,
+    [CLI_CERTIFY] = certify_text,
+    [CLI_NONE] = kiln_text,
 };
 
 static const char *const examples[] = {
@@ -92,6 +102,7 @@ static const char *const examples[] = {
         "kiln explain 'softmax/looped f16 log=0 contiguous M=64 N=32768'\n"
         "kiln explain 'softmax x=f16[4096,1024] dim=-1'",
     [CLI_CENSUS] = "kiln census spec/census/llama-3-8b.json",
+    [CLI_CASES] = "kiln cases --tier sm90 --ops softmax",
     [CLI_CANDIDATES] = "kiln candidates --tier cpu --ops softmax --only new",
     [CLI_CERTIFY] = "kiln certify build/certify/cpu.jsonl",
     [CLI_NONE] = ("kiln gen --help\n"

@@ -138,6 +138,8 @@ static const schema_field arch_fields[] = {
     FIELD(kiln_arch, tier, STR),
     FIELD(kiln_arch, classes, U8),
     LIST(kiln_arch, fields, I64S),
+    FIELD(kiln_arch, chip, STR),
+    FIELD(kiln_arch, capability, I32),
 };
 DEFINE(arch, static);
 
@@ -152,6 +154,9 @@ static const schema_field recipe_fields[] = {
     STRUCTS(kiln_recipe, slots, slot),
     STRUCT(kiln_recipe, units, expr),
     STRUCT(kiln_recipe, grain, expr),
+    STRUCT(kiln_recipe, threads, expr),
+    STRUCT(kiln_recipe, shared, expr),
+    STRUCT(kiln_recipe, cluster, expr),
 };
 DEFINE(recipe, );
 
@@ -163,6 +168,7 @@ static const schema_field kernel_fields[] = {
      &schema_recipe},
     FIELD(kiln_kernel, cpu, REF),
     FIELD(kiln_kernel, error, F64),
+    FIELD(kiln_kernel, module, REF),
 };
 DEFINE(kernel, static);
 

@@ -4,8 +4,8 @@
 --   model at every combination of the census's `with` values, those past
 --   max_elements left out; p: see project.lua. Errors go to the sink.
 -- census.of_file(p, path) -> the same of one config.json
--- census.fill(model, handle, arch, calls): gives ladders the exact sizes (their
---   census cells) that the calls need and that are not an edge of the lattice.
+-- census.fill(p): gives ladders the exact sizes (their census cells) that the
+--   calls need on any target and that are not an edge of the lattice.
 -- census.keys(handle, arch, calls, keep) -> {[key text] = entry}, as
 --   lattice.keys gives; sets call.keys = {key texts} on each call.
 
@@ -154,9 +154,14 @@ function M.of_file(p, path)
     return out
 end
 
+-- A call as planned for a profile.
+local function on(call, arch)
+    return {op = call.op, tensors = call.tensors, attrs = call.attrs,
+            arch = arch}
+end
+
 local function plan(handle, arch, entry)
-    entry.call.arch = arch
-    local launches, why = handle:plan(entry.call)
+    local launches, why = handle:plan(on(entry.call, arch))
     if not launches then
         diag.at(entry.node, "%s: %s: %s", entry.model, entry.text, why)
     end
@@ -172,26 +177,32 @@ local function is_edge(ladder, size)
     return false
 end
 
-function M.fill(model, handle, arch, calls)
-    local sizes = {}
-    for _, entry in ipairs(calls) do
-        for _, launch in ipairs(plan(handle, arch, entry)) do
-            for i, axis in ipairs(model.axes[launch.op]) do
-                local size = launch.sizes[i]
-                local name = axis.ladder.name
-                if not is_edge(axis.ladder, size) then
-                    sizes[name] = sizes[name] or {}
-                    sizes[name][size] = true
-                end
+-- Adds the sizes that a call needs on a target and no edge holds.
+local function note_sizes(p, target, entry, sizes)
+    for _, launch in ipairs(plan(p.handle, target.arch, entry)) do
+        for i, axis in ipairs(p.model.axes[launch.op]) do
+            local size, name = launch.sizes[i], axis.ladder.name
+            if not is_edge(axis.ladder, size) then
+                sizes[name] = sizes[name] or {}
+                sizes[name][size] = true
             end
         end
     end
-    for i, ladder in ipairs(model.ladders) do
+end
+
+function M.fill(p)
+    local sizes = {}
+    for _, target in ipairs(p.targets) do
+        for _, entry in ipairs(p.calls) do
+            note_sizes(p, target, entry, sizes)
+        end
+    end
+    for i, ladder in ipairs(p.model.ladders) do
         ladder.census = {}
         for size in pairs(sizes[ladder.name] or {}) do
             table.insert(ladder.census, size)
         end
-        model.tables.ladders[i].census = ladder.census
+        p.model.tables.ladders[i].census = ladder.census
     end
 end
 
@@ -204,7 +215,7 @@ function M.keys(handle, arch, calls, keep)
             local key = probe and probe.key or launch.key
             table.insert(entry.keys, key)
             if probe and keep(launch.op) and not out[key] then
-                out[key] = lattice.entry(launch, probe, entry.call)
+                out[key] = lattice.entry(launch, probe, on(entry.call, arch))
             end
         end
     end

@@ -15,7 +15,7 @@ M.COLUMNS = {
     kernels = {"isa", "kernel", "hash", "error", "cases", "device",
         "compiler"},
     keys = {"isa", "key", "ranges", "config", "us", "runner_up",
-        "runner_up_us", "device"},
+        "runner_up_us", "device", "reach"},
 }
 
 local NAME = {kernels = "kernel", keys = "key"}
@@ -50,6 +50,9 @@ local function row_problem(kind, row)
         return figure .. " is not a number: " .. row[figure]
     elseif value > (kind == "kernels" and 1 or MOST_US) then
         return ("%s %s is past its limit"):format(figure, row[figure])
+    elseif kind == "keys" and row.reach ~= "measured"
+        and row.reach ~= "forced" then
+        return "reach is neither measured nor forced: " .. row.reach
     end
     row[figure] = value
 end

@@ -2,17 +2,26 @@
 --
 -- choices.dtypes(op) -> lists of dtypes by tensor, false where not keyed
 -- choices.attrs(op) -> lists of {name=, value=}: baked attributes' values
--- choices.strided(tensor, layout) gives a tensor strides of that class
+-- choices.aligns(arch, layout) -> alignment classes of its keys, false: none
+-- choices.strided(tensor, layout, align) gives a tensor strides and an offset
+--   of those classes
 
 local M = {}
 
-local function row_major(shape, unit, pad)
+-- Strides of a shape whose rows lie `pitch` apart (nil: next to each other).
+local function row_major(shape, unit, pitch)
     local strides, step = {}, unit
     for d = #shape, 1, -1 do
         strides[d] = step
-        step = step * shape[d] + (d == #shape and pad or 0)
+        step = d == #shape and pitch or step * shape[d]
     end
     return strides
+end
+
+-- Elements from row to row of n: apart, and where they are to be aligned, at
+-- multiples of 16 bytes for elements of any size.
+local function pitch_of(n, align)
+    return align == 16 and (n + 31) // 16 * 16 or n + 8
 end
 
 -- A vector splits into two rows, so that its rows can lie apart.
@@ -24,14 +33,23 @@ local function split(shape)
     return shape
 end
 
-function M.strided(tensor, layout)
+function M.strided(tensor, layout, align)
+    tensor.offset = align == 1 and 1 or 0
     if layout == "inner" then
         tensor.shape = split(tensor.shape)
-        tensor.strides = row_major(tensor.shape, 1, 8)
+        tensor.strides = row_major(tensor.shape, 1,
+            pitch_of(tensor.shape[#tensor.shape] or 1, align))
     elseif layout == "general" then
-        tensor.strides = row_major(tensor.shape, 2, 0)
+        tensor.strides = row_major(tensor.shape, 2)
     end
     return tensor
+end
+
+function M.aligns(arch, layout)
+    if arch.classes == 0 then
+        return {false}
+    end
+    return layout == "general" and {1} or {16, 1}
 end
 
 -- Choices of keyed tensors' dtypes, as lists by tensor (nil: not keyed).

@@ -1,16 +1,15 @@
 -- depend.lua: what a kernel's text reaches in the headers of its tier.
 --
--- depend.closure(tokens) -> the canonical tokens of every top-level piece of
--- runtime/cpu/*.h that the tokens name, directly or through other pieces, in
--- the headers' order.
+-- depend.closure(tokens, tier) -> the canonical tokens of every top-level piece
+-- of the tier's headers that the tokens name, directly or through other pieces,
+-- in the headers' order.
 
 local M = {}
 
-local HEADERS = {
+local CPU = {
     "runtime/cpu/half.h", "runtime/cpu/math.h", "runtime/cpu/rows.h",
 }
-
-local pieces, owner, needs
+local CUDA = {"runtime/cuda/device.cuh", "runtime/cuda/math.cuh"}
 
 -- Cuts a header's text into top-level pieces: a directive, or text up to a
 -- closing brace or semicolon at depth 0.
@@ -39,33 +38,35 @@ local function defined(tokens)
     if head then
         return {head}
     end
-    local out = {}
-    for name in tokens:match("^[^({=;]*"):gmatch("[%a_][%w_]*") do
+    local out, plain = {}, tokens:gsub("alignas %( %w+ %)", "")
+    for name in plain:match("^[^({=;]*"):gmatch("[%a_][%w_]*") do
         out[#out + 1] = name
     end
     return {out[#out]}
 end
 
-local function load()
-    pieces, owner, needs = {}, {}, {}
-    for _, header in ipairs(HEADERS) do
+-- headers -> {pieces={tokens}, owner={[name]=numbers of pieces}, needs={}}.
+local function load(headers)
+    local out = {pieces = {}, owner = {}, needs = {}}
+    for _, header in ipairs(headers) do
         for _, text in ipairs(cut(host.embedded(header) or "")) do
             local tokens = host.tokens(text)
-            local index = #pieces + 1
-            pieces[index] = tokens
+            local index = #out.pieces + 1
+            out.pieces[index] = tokens
             for _, name in ipairs(defined(tokens)) do
-                owner[name] = owner[name] or {}
-                table.insert(owner[name], index)
+                out.owner[name] = out.owner[name] or {}
+                table.insert(out.owner[name], index)
             end
         end
     end
+    return out
 end
 
 -- Numbers of the pieces that define names of text.
-local function named(text)
+local function named(set, text)
     local out, seen = {}, {}
     for name in text:gmatch("[%a_][%w_]*") do
-        for _, index in ipairs(not seen[name] and owner[name] or {}) do
+        for _, index in ipairs(not seen[name] and set.owner[name] or {}) do
             out[#out + 1] = index
         end
         seen[name] = true
@@ -73,23 +74,25 @@ local function named(text)
     return out
 end
 
-function M.closure(tokens)
-    if not pieces then
-        load()
-    end
-    local taken = {}
+local loaded = {}
+
+function M.closure(tokens, tier)
+    local headers = tier == "cpu" and CPU or CUDA
+    loaded[headers] = loaded[headers] or load(headers)
+    local set, taken = loaded[headers], {}
     local function take(list)
         for _, index in ipairs(list) do
             if not taken[index] then
                 taken[index] = true
-                needs[index] = needs[index] or named(pieces[index])
-                take(needs[index])
+                set.needs[index] = set.needs[index]
+                    or named(set, set.pieces[index])
+                take(set.needs[index])
             end
         end
     end
-    take(named(tokens))
+    take(named(set, tokens))
     local out = {}
-    for index, piece in ipairs(pieces) do
+    for index, piece in ipairs(set.pieces) do
         if taken[index] then
             out[#out + 1] = piece
         end

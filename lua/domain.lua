@@ -1,18 +1,20 @@
 -- domain.lua: the calls at which a kernel's correctness is judged: sizes at
 -- the ends of every bucket it may serve, primes, tails and 1, in its layout.
 --
--- domain.calls(p, entries) -> list of call texts; entries: the declared keys
--- of one group (see lattice.lua).
+-- domain.calls(p, entries, bound) -> list of call texts; entries: declared keys
+--   of one group (see lattice.lua); bound: WHOLE by default
+-- domain.few(p, entries, n) -> n of them at most, of few elements where the
+--   kernel serves such, spread over the domain
 
 local callm = require "call"
 local lattice = require "lattice"
 
 local M = {}
 
--- A call aims at this many elements and never takes more than MOST: what a
+-- A call aims at so many elements and never takes more than `most`: what a
 -- kernel does at larger sizes is more rows and blocks of the same.
-local ELEMENTS = 32768
-local MOST = 524288
+local WHOLE = {aim = 32768, most = 524288}
+local SMALL = {aim = 2048, most = 8192}
 -- Above this, an axis is tried at its buckets' ends alone.
 local FINE = 16384
 
@@ -34,6 +36,9 @@ local function prime_below(low, high)
 end
 
 -- Ascending sizes of axis i over the entries' buckets.
+-- A vector's elements at most: sizes whose rows can be aligned are multiples.
+local VECTOR = 16
+
 local function axis_sizes(handle, axis, entries, i)
     local set, out = {}, {}
     for _, entry in ipairs(entries) do
@@ -44,6 +49,10 @@ local function axis_sizes(handle, axis, entries, i)
             set[prime_below(low, high) or high] = true
             set[(low + high) // 2] = true
         end
+        if entry.align == 16 then
+            set[math.max(low, (low + high) // 2 // VECTOR * VECTOR)] = true
+            set[math.max(low, high - VECTOR)] = true
+        end
     end
     for size in pairs(set) do
         out[#out + 1] = size
@@ -52,9 +61,9 @@ local function axis_sizes(handle, axis, entries, i)
 end
 
 -- Sizes with axis `at` at `size` and the others as large as the bound lets:
--- one of their own sizes each, varied by `turn`; nil when past MOST.
-local function fill(lists, at, size, turn)
-    local sizes, room, product = {}, math.max(1, ELEMENTS // size), 1
+-- one of their own sizes each, varied by `turn`; nil when past it.
+local function fill(lists, at, size, turn, bound)
+    local sizes, room, product = {}, math.max(1, bound.aim // size), 1
     for i, list in ipairs(lists) do
         local fitting = 1
         while fitting < #list and list[fitting + 1] <= room do
@@ -68,7 +77,7 @@ local function fill(lists, at, size, turn)
         end
         product = product * sizes[i]
     end
-    return product <= MOST and sizes or nil
+    return product <= bound.most and sizes or nil
 end
 
 local function in_group(p, call, entry)
@@ -78,17 +87,24 @@ local function in_group(p, call, entry)
         and launches[1].group == entry.group
 end
 
--- Tensors start off the allocation's alignment in two calls of three.
-local function shift(call, turn)
+-- Tensors start off the allocation's alignment in two calls of three, as far
+-- as the class lets them.
+local function shift(call, align, turn)
+    local offset = turn % 3
+    if align == 16 then
+        offset = offset * VECTOR
+    elseif align == 1 then
+        offset = offset + 1
+    end
     for _, tensor in ipairs(call.tensors) do
         if tensor then
-            tensor.offset = turn % 3
+            tensor.offset = offset
         end
     end
 end
 
 local function add(p, call, first, turn, out, seen)
-    shift(call, turn)
+    shift(call, first.align, turn)
     local text = callm.text(call, p.model)
     if not seen[text] and in_group(p, call, first) then
         seen[text] = true
@@ -97,7 +113,7 @@ local function add(p, call, first, turn, out, seen)
 end
 
 -- Calls that walk one axis at a time over its sizes.
-local function lattice_calls(p, op, entries, out, seen)
+local function lattice_calls(p, op, entries, bound, out, seen)
     local lists, turn = {}, 0
     local ctx = lattice.context(p.model, p.handle, p.arch, op)
     for i, axis in ipairs(p.model.axes[op.name]) do
@@ -106,7 +122,7 @@ local function lattice_calls(p, op, entries, out, seen)
     for i, list in ipairs(lists) do
         for _, size in ipairs(list) do
             turn = turn + 1
-            local sizes = fill(lists, i, size, turn)
+            local sizes = fill(lists, i, size, turn, bound)
             local call = sizes and lattice.call_at(ctx, entries[1], sizes)
             if call then
                 add(p, call, entries[1], turn, out, seen)
@@ -115,15 +131,26 @@ local function lattice_calls(p, op, entries, out, seen)
     end
 end
 
-function M.calls(p, entries)
+function M.calls(p, entries, bound)
     local op, out, seen = p.model.op[entries[1].op], {}, {}
     if op.lattice then
-        lattice_calls(p, op, entries, out, seen)
+        lattice_calls(p, op, entries, bound or WHOLE, out, seen)
         return out
     end
     -- Served by a census alone: the models' own calls.
     for _, entry in ipairs(entries) do
         add(p, entry.call, entries[1], 0, out, seen)
+    end
+    return out
+end
+
+function M.few(p, entries, n)
+    local list, out = M.calls(p, entries, SMALL), {}
+    if #list == 0 then
+        list, n = M.calls(p, entries, WHOLE), 1
+    end
+    for i = 1, math.min(n, #list) do
+        out[i] = list[1 + (i - 1) * (#list - 1) // math.max(1, n - 1)]
     end
     return out
 end

@@ -4,7 +4,7 @@
 --   keys={[isa \t key]={line of each config}}}; every line is held against
 --   what the generator knows, and a wrong one is an error with file and line:
 --   known.kernel(symbol) -> k or nil, known.hash(k), known.entry(key) -> entry
---   or nil, known.config(entry, text) -> k or nil, known.isa(name),
+--   or nil, known.config(entry, text) -> k or nil, known.isa(name), known.tier,
 --   known.left_out(op) -> bool.
 
 local json = require "json"
@@ -18,12 +18,14 @@ local FIELDS = {
         cases = "integer", elements = "integer", error = "number",
         worst = "string", status = "string", check = "string",
         detail = "string", device = "string", compiler = "string",
+        reach = "string",
     },
     key = {
         kind = "string", tier = "string", isa = "string", key = "string",
         ranges = "string", op = "string", config = "string", us = "number",
         spread = "number", rounds = "integer", call = "string",
         device = "string", compiler = "string", status = "string",
+        reach = "string",
     },
 }
 
@@ -91,8 +93,10 @@ local function key_problem(line, known)
 end
 
 local function problem_of(line, known)
-    if line.tier ~= "cpu" or not known.isa(line.isa) then
+    if line.tier ~= known.tier or not known.isa(line.isa) then
         return ("tier %s isa %s is not ours"):format(line.tier, line.isa)
+    elseif line.reach ~= "measured" and line.reach ~= "forced" then
+        return "reach is neither measured nor forced"
     elseif line.status ~= "pass" and line.status ~= "fail" then
         return "status is neither pass nor fail"
     elseif line.kind == "kernel" then

@@ -7,7 +7,8 @@
 --       0 for false);
 --     baked = {approximate = "tanh"}: attributes known here: a branch that
 --       they decide is not emitted;
---     dynamic = {alpha = "alpha"}: other attributes, as C names}
+--     dynamic = {alpha = "alpha"}: other attributes, as C names;
+--     divide = true: a / b is a call of div}
 --   result = {constants = {"const float half = 0.5f;"}, lines = {statements},
 --     result = C expression, ops = arithmetic operations of one element,
 --     functions = {"kiln_exp_f32"} sorted,

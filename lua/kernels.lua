@@ -2,23 +2,30 @@
 -- of keys, their names, texts and hashes.
 --
 -- kernels.candidates(model, entry, tier) -> {kernel, ...} in config order, or
---   {} after an error; entry: see lattice.lua. A kernel is the family's k
---   record (op, variant, tier, dtypes, keyed, baked, layout, config, symbol,
---   key_class, tiling, spec) and group=, config_text=.
+--   {} after an error: those of the entry's group; entry: see lattice.lua. A
+--   kernel is the family's k record (op, variant, tier, dtypes, keyed, baked,
+--   layout, align, config, symbol, key_class, tiling, spec) and group=,
+--   config_text=.
+-- kernels.tile(model, op, variant, tier): what is written of it under tiling/
+-- kernels.serves(kernel, entry): whether `require` lets it serve that key
 -- kernels.text(kernel) -> its C text; kernels.recipe(kernel) -> compiled
+-- kernels.path(kernel) -> its file below out/
 -- kernels.hash(kernel) -> hex: see the words on binding in hash_of.
 
 local c = require "family.c"
+local cuda = require "family.cuda"
 local compile = require "compile"
 local depend = require "depend"
 local diag = require "diag"
 local enum = require "enum"
+local schema = require "schema"
 
 local M = {}
 
 local SYMBOL_MAX = 63
 
-local function tiling_variant(model, op, variant, tier)
+-- The tiling of an op's family and its entry for a variant on a tier, or nil.
+function M.tile(model, op, variant, tier)
     local tiling = model.tilings[op.family]
     for _, t in ipairs(tiling and tiling.tiers or {}) do
         if t.name == tier then
@@ -48,22 +55,46 @@ local function products(config)
     return out
 end
 
-local function required(variant, config)
-    if not variant.require then
-        return true
+-- What `require` may name: the config's fields, and numbers of the key's text:
+-- baked attributes and the upper edges of its buckets.
+local function required(k, key)
+    local node, constants = k.tile.require.node, {}
+    for name, value in key:gmatch("([%w_]+)=(%-?%d+)") do
+        constants[name] = math.tointeger(tonumber(value))
     end
-    local constants = {}
-    for _, field in ipairs(config) do
+    for _, field in ipairs(k.config) do
         constants[field.name] = field.value
     end
-    local value, why = compile.constants(variant.require.text, constants)
+    local value, why = compile.constants(k.tile.require.text, constants)
     if value == nil then
-        diag.in_expr(variant.require.node, why.at, "%s", why.text)
+        diag.in_expr(node, why.at, "%s", why.text)
     elseif type(value) ~= "boolean" then
-        diag.at(variant.require.node, "require expects true or false, such as "
+        diag.at(node, "require expects true or false, such as "
             .. "lanes >= 8, not a number")
     end
-    return value
+    return value == true
+end
+
+-- The parts of a key's text that `require` names, and the config.
+local function named_parts(k, key)
+    local out = {k.config_text}
+    for name in k.tile.require.text:gmatch("[%a_][%w_]*") do
+        out[#out + 1] = key:match(" (" .. name .. "=%S+)")
+    end
+    return table.concat(out, " ")
+end
+
+function M.serves(k, entry)
+    if not k.tile.require then
+        return true
+    end
+    local memo = k.tile.serves or {}
+    k.tile.serves = memo
+    local id = named_parts(k, entry.key)
+    if memo[id] == nil then
+        memo[id] = required(k, entry.key)
+    end
+    return memo[id]
 end
 
 local function config_text(config)
@@ -92,7 +123,8 @@ local function baked_word(attr, number)
     return (("%s%d"):format(attr.name, number):gsub("-", "_"))
 end
 
--- op, variant, dtypes, baked attributes, layout, config: in that order.
+-- op, variant, dtypes, baked attributes, layout, config: in that order. Several
+-- fields of a config are named by their initials.
 local function symbol_of(op, entry, keyed, config)
     local parts = {op.name, entry.variant, keyed}
     for i, attr in ipairs(op.attrs) do
@@ -101,16 +133,21 @@ local function symbol_of(op, entry, keyed, config)
         end
     end
     parts[#parts + 1] = entry.layout
+    if entry.align then
+        parts[#parts + 1] = ("a%d"):format(entry.align)
+    end
     for _, field in ipairs(config) do
-        parts[#parts + 1] = ("%s%d"):format(field.name, field.value)
+        local name = #config > 1 and field.name:sub(1, 1) or field.name
+        parts[#parts + 1] = ("%s%d"):format(name, field.value)
     end
     return table.concat(parts, "_")
 end
 
-local function build(model, entry, tier, tiling, config)
+local function build(model, entry, tier, tiling, variant, config)
     local op = model.op[entry.op]
     local k = {
         op = op, variant = entry.variant, tier = tier, layout = entry.layout,
+        align = entry.align, tile = variant,
         config = config, config_text = config_text(config),
         keyed = entry.keyed, dtypes = {}, baked = {},
         group = entry.group, key_class = entry.group, spec = op.spec,
@@ -125,13 +162,14 @@ local function build(model, entry, tier, tiling, config)
         end
     end
     k.symbol = symbol_of(op, entry, k.keyed, config)
-    k.file = ("%s/%s_%s.c"):format(op.name, k.variant, k.keyed)
+    k.file = ("%s/%s_%s.%s"):format(op.name, k.variant, k.keyed,
+        tier == "cpu" and "c" or "cu")
     return k
 end
 
 function M.candidates(model, entry, tier)
     local op = model.op[entry.op]
-    local tiling, variant = tiling_variant(model, op, entry.variant, tier)
+    local tiling, variant = M.tile(model, op, entry.variant, tier)
     if not tiling then
         diag.at(model.tilings[op.family].node, "no configs for variant %s on "
             .. "tier %s, which op %s needs: tiers: {%s: {%s: {config: ...}}}",
@@ -139,25 +177,20 @@ function M.candidates(model, entry, tier)
         return {}
     end
     local out = {}
-    for _, config in ipairs(products(variant.config)) do
-        if required(variant, config) then
-            local k = build(model, entry, tier, tiling, config)
-            if #k.symbol > SYMBOL_MAX then
-                diag.at(op.node, "op %s: kernel name %s is over %d "
-                    .. "characters", op.name, k.symbol, SYMBOL_MAX)
-            end
-            out[#out + 1] = k
+    for i, config in ipairs(products(variant.config)) do
+        out[i] = build(model, entry, tier, tiling, variant, config)
+        if #out[i].symbol > SYMBOL_MAX then
+            diag.at(op.node, "op %s: kernel name %s is over %d characters",
+                op.name, out[i].symbol, SYMBOL_MAX)
         end
-    end
-    if #out == 0 then
-        diag.at(variant.require.node, "require refuses every config of "
-            .. "variant %s", entry.variant)
     end
     return out
 end
 
+-- The family's emitter for k's tier.
 local function family(k)
-    return k.model.families[k.op.family]
+    local name = "family." .. k.op.family
+    return require(name .. (k.tier == "cpu" and ".init" or ".cuda"))
 end
 
 function M.text(k)
@@ -169,6 +202,33 @@ end
 
 function M.prelude(k)
     return family(k).prelude(k)
+end
+
+-- The lowest tier at which k's text is the same.
+local function home(k)
+    local tokens
+    for _, tier in ipairs(schema.tiers) do
+        if tier == k.tier then
+            break
+        elseif tier ~= "cpu"
+            and M.tile(k.model, k.op, k.variant, tier) then
+            local lower = setmetatable({tier = tier}, {__index = k})
+            tokens = tokens or host.tokens(M.text(k))
+            if host.tokens(family(lower).text(lower)) == tokens then
+                return tier
+            end
+        end
+    end
+    return k.tier
+end
+
+-- Where k's text stands below out/.
+function M.path(k)
+    if k.tier == "cpu" then
+        return "cpu/" .. k.file
+    end
+    k.home = k.home or home(k)
+    return ("cuda/%s/%s"):format(k.home, k.file)
 end
 
 -- What a recipe's expressions may name: those of slots, the op's attributes
@@ -198,15 +258,17 @@ function M.recipe(k)
                 or compile.absent(),
         }
     end
-    return {
-        slots = slots, units = compile.text(raw.units, of_units),
-        grain = compile.text(raw.grain, of_units),
-    }
+    local out = {slots = slots}
+    for _, name in ipairs {"units", "grain", "threads", "shared", "cluster"} do
+        out[name] = raw[name] and compile.text(raw[name], of_units)
+            or compile.absent()
+    end
+    return out
 end
 
 local function recipe_text(k)
     local raw = family(k).recipe(k)
-    local out = {raw.units, raw.grain}
+    local out = {raw.units, raw.grain, raw.threads, raw.shared, raw.cluster}
     for _, slot in ipairs(raw.slots) do
         out[#out + 1] = ("%s %d %s"):format(slot.kind, slot.tensor or 0,
             slot.expr or "")
@@ -228,10 +290,12 @@ end
 -- limits.
 function M.hash(k)
     if not k.hash then
-        local args = c.args(k, family(k).recipe(k).slots)
+        local language = k.tier == "cpu" and c or cuda
+        local args = language.args(k, family(k).recipe(k).slots)
         local tokens = host.tokens(args .. "\n" .. M.text(k))
         k.hash = host.sha256(table.concat({
-            tokens, depend.closure(tokens), recipe_text(k), limits_text(k),
+            tokens, depend.closure(tokens, k.tier), recipe_text(k),
+            limits_text(k),
         }, "\0"))
     end
     return k.hash

@@ -15,6 +15,7 @@ local compile = require "compile"
 local callm = require "call"
 local choices = require "choices"
 local diag = require "diag"
+local kernels = require "kernels"
 
 local M = {}
 
@@ -23,6 +24,7 @@ function M.entry(launch, probe, call)
         key = probe.key, group = launch.group, packed = launch.packed,
         op = launch.op, variant = launch.variant, dtypes = launch.dtypes,
         keyed = launch.keyed, baked = launch.baked, layout = launch.layout,
+        align = launch.align or false,
         positions = probe.positions, ranges = probe.ranges, call = call,
     }
 end
@@ -65,7 +67,7 @@ local function shape_of(ctx, list, sizes)
 end
 
 -- A call of op made by the op's rules alone, or false after reporting.
-local function complete(ctx, dtypes, layout, sizes)
+local function complete(ctx, dtypes, class, sizes)
     local op, call = ctx.op, {op = ctx.op.name, tensors = {}}
     for i, tensor in ipairs(op.tensors) do
         local list = ctx.plan.shape[tensor.name]
@@ -85,7 +87,7 @@ local function complete(ctx, dtypes, layout, sizes)
     end
     for _, tensor in ipairs(call.tensors) do
         if tensor then
-            choices.strided(tensor, layout)
+            choices.strided(tensor, class.layout, class.align)
         end
     end
     return call.tensors
@@ -101,12 +103,12 @@ end
 
 -- A call of op at the given sizes of its axes, or nil after reporting. No
 -- dtype changes its shapes and strides, no size its dtypes.
-local function make_call(ctx, dtypes, attrs, layout, sizes)
+local function make_call(ctx, dtypes, attrs, class, sizes)
     local function make()
-        return complete(ctx, dtypes, layout, sizes)
+        return complete(ctx, dtypes, class, sizes)
     end
-    local form = once(ctx.forms, layout .. " " .. table.concat(sizes, " "),
-        make)
+    local form = once(ctx.forms, ("%s %s %s"):format(class.layout,
+        tostring(class.align), table.concat(sizes, " ")), make)
     local typed = form and once(ctx.typed, dtypes, make)
     if not typed then
         return nil
@@ -115,8 +117,8 @@ local function make_call(ctx, dtypes, attrs, layout, sizes)
                   arch = ctx.arch}
     for i, tensor in ipairs(form) do
         call.tensors[i] = tensor and {
-            dtype = typed[i].dtype, offset = 0, shape = tensor.shape,
-            strides = tensor.strides,
+            dtype = typed[i].dtype, offset = tensor.offset,
+            shape = tensor.shape, strides = tensor.strides,
         }
     end
     return call
@@ -125,7 +127,7 @@ end
 -- What make_call needs: see M.context.
 function M.call_at(ctx, entry, sizes)
     local attrs = entry.call.attrs
-    return make_call(ctx, entry.dtypes, attrs, entry.layout, sizes)
+    return make_call(ctx, entry.dtypes, attrs, entry, sizes)
 end
 
 local function within(ctx, call, sizes)
@@ -184,7 +186,7 @@ end
 
 -- Plans a call and keeps the keys it needs; gives its group, 0 where it is not
 -- of one launch, or nil where it has no plan.
-local function add_call(ctx, out, positions, call, layout)
+local function add_call(ctx, out, positions, call, class)
     local launches, why = ctx.handle:plan(call)
     if not launches then
         if not ctx.told[why] then
@@ -196,7 +198,8 @@ local function add_call(ctx, out, positions, call, layout)
     end
     for _, launch in ipairs(launches) do
         local probe = launch.probes[#launch.probes]
-        if launch.op == ctx.op.name and launch.layout == layout
+        if launch.op == ctx.op.name and launch.layout == class.layout
+            and (launch.align or false) == class.align
             and probe and same(positions, probe.positions) then
             local entry = M.entry(launch, probe, call)
             if not out[entry.key] then
@@ -210,48 +213,57 @@ end
 
 -- A bucket's other corners need keys of their own only where their group is
 -- one that no corner before them had.
-local function add_bucket(ctx, out, dtypes, attrs, layout, positions, corners)
+local function add_bucket(ctx, out, dtypes, attrs, class, positions, corners)
     local top = {}
     for i, corner in ipairs(corners) do
         top[i] = corner[2]
     end
-    local largest = make_call(ctx, dtypes, attrs, layout, top)
+    local largest = make_call(ctx, dtypes, attrs, class, top)
     if not largest or not within(ctx, largest, top) then
         return
     end
     local met = {}
-    met[add_call(ctx, out, positions, largest, layout) or 0] = true
+    met[add_call(ctx, out, positions, largest, class) or 0] = true
     each_corner(corners, function(sizes)
         local call = not same(sizes, top)
-            and make_call(ctx, dtypes, attrs, layout, sizes)
+            and make_call(ctx, dtypes, attrs, class, sizes)
         local group = call and ctx.handle:group(call)
         if call and (not group or group == 0 or not met[group]) then
             met[group or 0] = true
-            add_call(ctx, out, positions, call, layout)
+            add_call(ctx, out, positions, call, class)
         end
     end)
 end
 
+-- A variant that the tier's tiling has configs for is one that buckets reach.
 local function check_reached(ctx)
+    local tier = ctx.model.tables.archs[ctx.arch].tier
     for _, route in ipairs(ctx.op.routes) do
-        if route.variant and not ctx.seen[route.variant] then
-            diag.at(route.node or ctx.op.node,
-                "op %s: variant %s is unreachable on the lattice: no bucket "
-                .. "takes its route", ctx.op.name, route.variant)
+        if route.variant and not ctx.seen[route.variant]
+            and kernels.tile(ctx.model, ctx.op, route.variant, tier) then
+            diag.at(route.node or ctx.op.node, "op %s: variant %s is "
+                .. "unreachable on the lattice of tier %s: no bucket takes "
+                .. "its route", ctx.op.name, route.variant, tier)
         end
     end
 end
 
 local function add_op(ctx, out)
     local before = host.errors()
-    local layouts = ctx.model.families[ctx.op.family].layouts
+    local classes = {}
+    for _, layout in ipairs(ctx.model.families[ctx.op.family].layouts) do
+        for _, align in ipairs(choices.aligns(
+            ctx.model.tables.archs[ctx.arch], layout)) do
+            classes[#classes + 1] = {layout = layout, align = align}
+        end
+    end
     for _, dtypes in ipairs(choices.dtypes(ctx.op)) do
         for _, attrs in ipairs(choices.attrs(ctx.op)) do
-            for _, layout in ipairs(layouts) do
+            for _, class in ipairs(classes) do
                 each_bucket(ctx.handle, ctx.model.axes[ctx.op.name],
                     function(positions, corners)
-                        add_bucket(ctx, out, dtypes, attrs, layout,
-                            positions, corners)
+                        add_bucket(ctx, out, dtypes, attrs, class, positions,
+                            corners)
                     end)
             end
         end

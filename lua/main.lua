@@ -4,7 +4,8 @@
 local COMMANDS = {
     gen = "command.gen", check = "command.check", keys = "command.keys",
     explain = "command.explain", census = "command.census",
-    candidates = "command.candidates", certify = "command.certify",
+    cases = "command.cases", candidates = "command.candidates",
+    certify = "command.certify",
 }
 
 local function run(command, options)

@@ -208,14 +208,17 @@ local function build_archs(model)
     end
     table.sort(fields)
     model.arch_fields, model.arch_list = fields, list
-    local out = {}
+    local out, classes = {}, enum.read(TABLES, "KILN_CLASS_")
     for i, arch in ipairs(list) do
         local values = {}
         for j, name in ipairs(fields) do
             values[j] = arch.field[name] or 0
         end
-        out[i] = {name = arch.name, tier = arch.tier, classes = 0,
-            fields = values}
+        out[i] = {
+            name = arch.name, tier = arch.tier, fields = values,
+            classes = arch.tier == "cpu" and 0 or classes.ALIGN.v,
+            chip = arch.chip or "", capability = arch.capability or 0,
+        }
     end
     return out
 end

@@ -126,8 +126,23 @@ local function build_temporaries(op, route, scope)
     return out, scope
 end
 
+-- Variants that a family has a kernel of on any tier.
+local function variants_of(op, family)
+    local out, seen = {}, {}
+    local name = ("family.%s.cuda"):format(op.family)
+    local cuda = family and host.embedded(name:gsub("%.", "/") .. ".lua")
+        and require(name)
+    for _, module in ipairs {family or false, cuda or false} do
+        for _, variant in ipairs(module and module.variants or {}) do
+            out[#out + 1] = not seen[variant] and variant or nil
+            seen[variant] = true
+        end
+    end
+    return out
+end
+
 local function check_variant(op, family, route)
-    local known = family and family.variants or {}
+    local known = variants_of(op, family)
     for _, variant in ipairs(known) do
         if variant == route.variant then
             return

@@ -2,11 +2,14 @@
 --
 -- project.open(options) -> p, or nil when errors went to the sink;
 --   options.order: fields of specs must stand in their fixed order
---   p = {model=, handle=, arch=, tier="cpu", isas={...}, calls=, keys=,
---        keep=function(op name), options=, roots=}
---   keys: {[key text] = entry} of lattice and census together
+--   p = {model=, handle=, calls=, targets=, keep=function(op name), options=,
+--        roots=}
+--   targets: one a tier, which sees all of p and has
+--     {tier=, arch=its profile's number, isas={forms, "-" where none},
+--      keys={[key text] = entry} of lattice and census together}
 -- project.home(p) -> function(op name): see certs.load
--- project.resolve(p) -> state (see resolve.lua); certificates are read here.
+-- project.resolve(target) -> state (see resolve.lua); certificates are read
+--   here.
 
 local census = require "census"
 local certs = require "certs"
@@ -16,6 +19,7 @@ local lattice = require "lattice"
 local modelm = require "model"
 local proof = require "proof"
 local resolve = require "resolve"
+local schema = require "schema"
 local spec = require "spec"
 
 local M = {}
@@ -74,35 +78,12 @@ local function narrow(model, names)
     return set
 end
 
-local function find_arch(model, tier)
-    for i, arch in ipairs(model.arch_list) do
-        if arch.tier == tier then
-            return i, arch
-        end
-    end
-    local root = model.roots[#model.roots]
-    host.error(root .. "/arch", 0, 0, ("no profile is of tier %s; a folder "
-        .. "that extends others is given after them: --spec spec --spec %s")
-        :format(tier, root))
-end
-
 local function load_model(options)
     local model = spec.load(options.spec, {order = options.order})
     if not model then
         return nil
     end
-    local tiers = {}
-    for _, arch in pairs(model.archs) do
-        tiers[arch.tier] = true
-    end
     model.roots = options.spec
-    check_names(options.tier, tiers, "tier")
-    for _, tier in ipairs(options.tier or {}) do
-        if tiers[tier] and tier ~= "cpu" then
-            host.error("", 0, 0, ("tier %s: nothing is emitted for it yet; "
-                .. "there is: cpu"):format(tier))
-        end
-    end
     model.narrowed = narrow(model, options.ops)
     if host.errors() > 0 then
         return nil
@@ -132,33 +113,77 @@ local function kept_calls(p)
     return out
 end
 
+-- The profile of each tier: the first by name; its number and itself.
+local function profiles(model)
+    local out = {}
+    for i, arch in ipairs(model.arch_list) do
+        out[arch.tier] = out[arch.tier] or {i, arch}
+    end
+    return out
+end
+
+-- The forms that kernels of a tier are built in; NO_ISA where there is one.
+local NO_ISA = "-"
+
+local function isas_of(profile)
+    if profile.tier ~= "cpu" then
+        return {NO_ISA}
+    elseif #profile.isa == 0 then
+        diag.at(profile.node, "arch %s lacks isa: the forms that kernels "
+            .. "are built in, such as [base, avx2]", profile.name)
+    end
+    return profile.isa
+end
+
+-- Tiers as `--tier` chooses, all by default, in the schema's order.
+local function targets_of(p)
+    local known, out = profiles(p.model), {}
+    local chosen = check_names(p.options.tier, known, "profile of tier")
+    for _, tier in ipairs(schema.tiers) do
+        local profile = known[tier]
+        if profile and (not p.options.tier or chosen[tier]) then
+            out[#out + 1] = setmetatable({
+                tier = tier, arch = profile[1], isas = isas_of(profile[2]),
+            }, {__index = p})
+        end
+    end
+    if #out == 0 and host.errors() == 0 then
+        local root = p.roots[#p.roots]
+        host.error(root .. "/arch", 0, 0, ("no profile is of any tier; a "
+            .. "folder that extends others is given after them: --spec spec "
+            .. "--spec %s"):format(root))
+    end
+    return out
+end
+
+local function declare(p, target)
+    target.keys = lattice.keys(p.model, p.handle, target.arch, p.keep)
+    for key, entry in pairs(census.keys(p.handle, target.arch, p.calls,
+        p.keep)) do
+        target.keys[key] = target.keys[key] or entry
+    end
+    proof.run(target)
+end
+
 function M.open(options)
     local model = load_model(options)
     if not model then
         return nil
     end
-    local arch, profile = find_arch(model, "cpu")
-    if not arch then
-        return nil
-    elseif #profile.isa == 0 then
-        diag.at(profile.node, "arch %s lacks isa: the forms that kernels "
-            .. "are built in, such as [base, avx2]", profile.name)
-        return nil
-    end
-    local keep = kept(model)
     local p = {
-        model = model, options = options, roots = options.spec, arch = arch,
-        tier = "cpu", isas = profile.isa, keep = keep,
-        handle = core.load(model.tables),
+        model = model, options = options, roots = options.spec,
+        keep = kept(model), handle = core.load(model.tables),
     }
-    p.calls = kept_calls(p)
-    census.fill(model, p.handle, arch, p.calls)
-    p.handle = core.load(model.tables) -- with the census cells
-    p.keys = lattice.keys(model, p.handle, arch, keep)
-    for key, entry in pairs(census.keys(p.handle, arch, p.calls, keep)) do
-        p.keys[key] = p.keys[key] or entry
+    p.targets = targets_of(p)
+    if host.errors() > 0 then
+        return nil
     end
-    proof.run(p)
+    p.calls = kept_calls(p)
+    census.fill(p)
+    p.handle = core.load(model.tables) -- with the census cells
+    for _, target in ipairs(p.targets) do
+        declare(p, target)
+    end
     return host.errors() == 0 and p or nil
 end
 
@@ -174,9 +199,9 @@ function M.home(p)
     end
 end
 
-function M.resolve(p)
-    local records = certs.load(p.roots, p.tier, M.home(p))
-    return resolve.run(p.model, p.keys, records, p.tier, p.isas, p.keep)
+function M.resolve(target)
+    local records = certs.load(target.roots, target.tier, M.home(target))
+    return resolve.run(target, records)
 end
 
 return M

@@ -1,6 +1,6 @@
 -- resolve.lua: declared keys meet their certificates.
 --
--- resolve.run(model, keys, records, tier, isas) -> state:
+-- resolve.run(target, records) -> state: {model=, tier=, isas=, records=} and
 --   keys = sorted list of declared entries (see lattice.lua), each with
 --     entry.served[isa] = {kernel=, row=, evidence=} where certified,
 --     entry.stale[isa] = cause where a certificate no longer fits
@@ -34,7 +34,7 @@ local function resolve(state, entry, isa)
         return nil, "the bucket moved"
     end
     local k = candidates_of(state, entry)[row.config]
-    if not k then
+    if not k or not kernels.serves(k, entry) then
         return nil, "its config is no longer a candidate"
     end
     local evidence = state.records.kernels[isa .. "\t" .. k.symbol]
@@ -77,19 +77,19 @@ local function find_orphans(state, declared, keep)
     end
 end
 
-function M.run(model, declared, records, tier, isas, keep)
+function M.run(p, records)
     local state = {
-        model = model, records = records, tier = tier, keys = {},
-        groups = {}, used = {}, kernels = {}, orphans = {},
+        model = p.model, records = records, tier = p.tier, isas = p.isas,
+        keys = {}, groups = {}, used = {}, kernels = {}, orphans = {},
     }
-    for _, entry in pairs(declared) do
+    for _, entry in pairs(p.keys) do
         table.insert(state.keys, entry)
     end
-    resolve_all(state, isas)
+    resolve_all(state, p.isas)
     for _, k in pairs(state.used) do
         table.insert(state.kernels, k)
     end
-    find_orphans(state, declared, keep)
+    find_orphans(state, p.keys, p.keep)
     return state
 end
 

@@ -118,6 +118,8 @@ M.arch = record {
     {"arch", "name", required = true},
     {"tier", enum(M.tiers), required = true},
     {"isa", list(enum {"base", "avx2"})},
+    {"chip", "line"},
+    {"capability", {kind = "int", min = 10, max = 999}},
     {"fields", map "int", required = true},
 }
 

@@ -1,15 +1,19 @@
 -- tree.lua: an output tree from what was resolved, within the budget.
 --
--- tree.gen(p, state) -> files; tree.candidates(p, candidates) -> files
+-- tree.gen(p, states) -> files; states: of p's targets, see resolve.lua
+-- tree.candidates(p, parts) -> files; parts: {{target=, keys=, candidates=,
+--   kernels=}}, see command/candidates.lua
 -- tree.change(root, files, specs) -> the change for the host: what the old
 --   MANIFEST lists and the new does not, goes. Errors to the sink when a file
 --   of somebody else's is in the way, or root and a spec folder overlap.
--- tree.check_budget(p, files, state) -> lines, bytes; errors to the sink.
+-- tree.check_budget(p, files, states) -> kernels, lines, bytes; errors to the
+--   sink.
 --   (keys a group: proof.lua)
 
 local cells = require "out.cells"
 local diag = require "diag"
 local keys_out = require "out.keys"
+local kernels_of = require "kernels"
 local kernels_out = require "out.kernels"
 local lists = require "out.lists"
 local ops_h = require "out.ops_h"
@@ -17,41 +21,58 @@ local tables = require "out.tables"
 
 local M = {}
 
-local function add_op_keys(files, p, devices, served, cells_of)
+-- Adds a tier's look-up tables; what out/tables.lua and out/kernels.lua take.
+local function add_tier(files, p, kernels, devices, cells_of)
+    local part = {tier = p.tier, isas = p.isas, kernels = kernels,
+                  served = {}, devices = devices}
     for _, op in ipairs(p.model.ops) do
-        local kernels, groups = cells_of(op.name)
+        local list, groups = cells_of(op.name)
         local any = false
         for _, isa in ipairs(p.isas) do
             any = any or #groups[isa] > 0
         end
         if any then
-            served[op.name] = true
-            files[("table/cpu/%s.c"):format(op.name)] =
-                keys_out.run(p.model, op.name, kernels, groups, p.isas)
+            part.served[op.name] = true
+            files[("table/%s/%s.c"):format(p.tier, op.name)] =
+                keys_out.run(p, op.name, list, groups)
         end
     end
-    tables.run(files, p.model, served, p.isas, devices)
-    files["include/kiln/ops.h"] = ops_h.text(p.model)
+    return part
 end
 
-function M.gen(p, state)
-    local files, devices = {}, {}
-    local keys = cells.by_op(state.keys)
-    add_op_keys(files, p, devices, {}, function(op)
-        return cells.of_state(state, keys[op] or {}, op, p.isas, devices)
-    end)
-    kernels_out.run(files, state.kernels, p.isas)
-    lists.run(files, p.model, state, p.isas)
+local function add_common(files, p, parts)
+    tables.run(files, p.model, parts)
+    files["include/kiln/ops.h"] = ops_h.text(p.model)
+    kernels_out.run(files, parts)
+end
+
+function M.gen(p, states)
+    local files, parts = {}, {}
+    for i, target in ipairs(p.targets) do
+        local keys, devices = cells.by_op(states[i].keys), {}
+        parts[i] = add_tier(files, target, states[i].kernels, devices,
+            function(op)
+                return cells.of_state(states[i], keys[op] or {}, op,
+                    target.isas, devices)
+            end)
+    end
+    add_common(files, p, parts)
+    lists.run(files, p.model, states)
     files["MANIFEST"] = lists.manifest(files)
     return files
 end
 
-function M.candidates(p, keys, candidates, list)
-    local files, of_op = {}, cells.by_op(keys)
-    add_op_keys(files, p, {"candidate"}, {}, function(op)
-        return cells.of_candidates(of_op[op] or {}, candidates, p.isas)
-    end)
-    kernels_out.run(files, list, p.isas)
+function M.candidates(p, chosen)
+    local files, parts = {}, {}
+    for i, part in ipairs(chosen) do
+        local keys = cells.by_op(part.keys)
+        parts[i] = add_tier(files, part.target, part.kernels, {"candidate"},
+            function(op)
+                return cells.of_candidates(keys[op] or {}, part.candidates,
+                    part.target.isas)
+            end)
+    end
+    add_common(files, p, parts)
     return files
 end
 
@@ -125,12 +146,20 @@ local function hold(p, name, value)
     end
 end
 
-function M.check_budget(p, files, state)
+function M.check_budget(p, files, states)
     local lines, bytes = count(files)
-    hold(p, "kernels", #state.kernels)
+    local texts, kernels = {}, 0
+    for _, state in ipairs(states) do
+        for _, k in ipairs(state.kernels) do
+            local id = kernels_of.path(k) .. " " .. k.symbol
+            kernels = kernels + (texts[id] and 0 or 1)
+            texts[id] = true
+        end
+    end
+    hold(p, "kernels", kernels)
     hold(p, "lines", lines)
     hold(p, "bytes", bytes)
-    return lines, bytes
+    return kernels, lines, bytes
 end
 
 return M

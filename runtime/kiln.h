@@ -5,6 +5,14 @@
  * Only certified kernels run: a call whose launch key has no certificate is
  * refused by name, never served by something slower or unproven.
  *
+ * Devices are the cpu ({kDLCPU, 0}) and those that the CUDA driver numbers
+ * ({kDLCUDA, n}, n as of cuDeviceGet); the driver is opened when the first
+ * context asks for it, and the device's primary context is used, which the
+ * CUDA runtime and PyTorch use too. Whatever context is current in the calling
+ * thread stays so. On CUDA a `stream` is a CUstream (or cudaStream_t) of that
+ * device, given as void *; NULL is the legacy default stream. Tensors must be
+ * of the context's own device: pinned and managed memory are not.
+ *
  * Every function returns a kiln_status; kiln_last_error() holds the text of
  * the calling thread's latest failure. No global state: two contexts share
  * nothing. Unless a declaration says otherwise, distinct objects may be used
@@ -40,7 +48,8 @@ typedef enum kiln_status {
     KILN_INTERNAL          /* a defect of kiln's own tables or code */
 } kiln_status;
 
-/* A device with its tables and, on the cpu, its thread pool. Thread-safe. */
+/* A device with its tables and, on the cpu, its thread pool; on CUDA, what was
+ * loaded there. Thread-safe. */
 typedef struct kiln_context kiln_context;
 /* The resolved launches of one call. Immutable once prepared. */
 typedef struct kiln_plan kiln_plan;
@@ -80,7 +89,8 @@ typedef struct kiln_allocator {
  * callers built with an older kiln.h go on working. */
 typedef struct kiln_options {
     size_t size;             /* sizeof(kiln_options) */
-    const char *tier;        /* NULL: the device's own */
+    const char *tier;        /* NULL: the device's own; CUDA: or one whose
+                                capability is not above the device's */
     const char *isa;         /* cpu: "base" or "avx2"; NULL: best present */
     const char *profile;     /* NULL: the device's arch profile */
     const char *config;      /* a named certified config, for diagnosis */
@@ -128,12 +138,17 @@ const char *kiln_status_name(kiln_status status);
 /* KILN_VERSION of the library, not of the header. */
 const char *kiln_version(void);
 
-/* opt may be NULL; it and all it points to may go after the call. The context
+/* A CUDA device is served as the profile of its exact chip, else as the best
+ * of its class: the same major capability, and no more shared memory than it
+ * has. Without a driver or device: KILN_DEVICE_ERROR, with what is missing.
+ *
+ * opt may be NULL; it and all it points to may go after the call. The context
  * belongs to the caller. In a process forked after this, the context and its
  * plans can only be destroyed: every other call is refused (KILN_FORKED). */
 kiln_status kiln_context_create(kiln_context **ctx, DLDevice device,
                                 const kiln_options *opt);
-/* All plans of the context must be gone. NULL is allowed. */
+/* All plans of the context must be gone; on CUDA also the work that they
+ * enqueued, and graphs that captured it. NULL is allowed. */
 void kiln_context_destroy(kiln_context *ctx);
 
 /* Plans op on tensors in the spec's order, an absent optional one NULL. Only
@@ -145,7 +160,9 @@ kiln_status kiln_plan_create(kiln_plan **plan, kiln_context *ctx,
                              int n_attrs);
 void kiln_plan_destroy(kiln_plan *plan);
 /* Loads modules, on the cpu starts the threads that the plan can use; the plan
- * is immutable afterwards. Idempotent. On the cpu, stream is NULL. */
+ * is immutable afterwards. Idempotent. On the cpu, stream is NULL; on CUDA it
+ * is one that the plan will be used on, and while that is captured a plan that
+ * is not yet prepared is refused. Captures elsewhere are not disturbed. */
 kiln_status kiln_plan_prepare(kiln_plan *plan, void *stream);
 /* Bytes that enqueue needs, 256-byte aligned by the caller; 0: none. */
 size_t kiln_plan_workspace(const kiln_plan *plan);
@@ -158,14 +175,20 @@ kiln_status kiln_plan_describe(const kiln_plan *plan, char *text, size_t cap);
 /* data[i] stands in for tensor i's data pointer (its byte_offset is added);
  * data NULL: the pointers seen at creation. Pointers may be less aligned than
  * at creation, or overlap, only as far as the planned kernels allow. On the
- * cpu, stream is NULL and the call returns when the work is done. Allocates
- * nothing, takes no lock of the plan, and may be called from many threads. */
+ * cpu, stream is NULL and the call returns when the work is done; on CUDA it
+ * returns when the work is in the stream, and may be captured: the graph then
+ * holds the pointers given here. Allocates nothing, takes no lock of the plan,
+ * and may be called from many threads. */
 kiln_status kiln_plan_enqueue(const kiln_plan *plan, void *const *data,
                               void *workspace, void *stream);
-/* The cpu knows no faults. */
+/* Waits for all work of the context's device, then gives the fault of all work
+ * since the last check, and forgets it. Not in a capture. The cpu knows no
+ * faults. */
 kiln_status kiln_fault_check(kiln_context *ctx, kiln_fault *fault);
 /* Plan, prepare, enqueue and destroy in one, on a workspace taken from the
- * context for the call. The conveniences in kiln/ops.h stand on it. */
+ * context for the call: on CUDA, in the stream's order, from the device's
+ * memory pool. Refused in a capture. The conveniences in kiln/ops.h stand on
+ * it. */
 kiln_status kiln_run(kiln_context *ctx, const char *op,
                      const DLTensor *const *tensors, int n_tensors,
                      const kiln_attr *attrs, int n_attrs, void *stream);

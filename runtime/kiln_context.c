@@ -122,11 +122,20 @@ static bool make_heard(kiln_context *ctx)
     return ctx->heard != NULL;
 }
 
-/* Fills all but what the tables gave. false: no memory. */
-static bool take_options(kiln_context *ctx, const kiln_options *options)
+static bool make_pool(kiln_context *ctx, const kiln_options *options)
 {
     int cores = kiln_cpu_count();
     int threads = options->threads == 0 ? cores : options->threads;
+
+    if (threads > KILN_MAX_THREADS) {
+        threads = KILN_MAX_THREADS;
+    }
+    return kiln_pool_init(&ctx->pool, threads, threads <= cores);
+}
+
+/* Fills all but what the choice gave. false: no memory. */
+static bool take_options(kiln_context *ctx, const kiln_options *options)
+{
     size_t page;
 
     ctx->workspace_limit = options->workspace_limit;
@@ -136,13 +145,8 @@ static bool take_options(kiln_context *ctx, const kiln_options *options)
     ctx->heard = NULL;
     if (!copy_text(&ctx->arena, options->config, &ctx->config) ||
         !copy_text(&ctx->arena, options->route, &ctx->route) ||
-        (ctx->log != NULL && !make_heard(ctx))) {
-        return false;
-    }
-    if (threads > KILN_MAX_THREADS) {
-        threads = KILN_MAX_THREADS;
-    }
-    if (!kiln_pool_init(&ctx->pool, threads, threads <= cores)) {
+        (ctx->log != NULL && !make_heard(ctx)) ||
+        (ctx->cuda == NULL && !make_pool(ctx, options))) {
         return false;
     }
     ctx->pid = getpid();
@@ -164,6 +168,8 @@ static kiln_context *make_context(const kiln_tables *tables, DLDevice device,
         ctx->tables = tables;
         ctx->tier = choice->tier;
         ctx->arch = choice->arch;
+        ctx->forced = choice->forced;
+        ctx->cuda = choice->cuda;
         ctx->device = device;
         if (take_options(ctx, options)) {
             return ctx;
@@ -176,7 +182,8 @@ static kiln_context *make_context(const kiln_tables *tables, DLDevice device,
 
 kiln_status kiln_context_create_on(kiln_context **ctx, DLDevice device,
                                    const kiln_options *opt,
-                                   const kiln_tables *tables)
+                                   const kiln_tables *tables,
+                                   const kiln_cuda_driver *driver)
 {
     kiln_error *err = kiln_thread_error();
     kiln_options options;
@@ -195,12 +202,13 @@ kiln_status kiln_context_create_on(kiln_context **ctx, DLDevice device,
                          (int)tables->layout, KILN_TABLE_LAYOUT);
     }
     if ((status = kiln_read_options(opt, &options, err)) != KILN_OK ||
-        (status = kiln_choose_device(tables, device, &options, &choice, err)) !=
-            KILN_OK) {
+        (status = kiln_choose_device(tables, device, &options, driver, &choice,
+                                     err)) != KILN_OK) {
         return status;
     }
     *ctx = make_context(tables, device, &choice, &options);
     if (*ctx == NULL) {
+        kiln_cuda_close(choice.cuda, false);
         return kiln_fail(err, KILN_OUT_OF_MEMORY,
                          "kiln_context_create: memory refused; a context "
                          "takes %zu bytes, its options' texts and a lock",
@@ -212,17 +220,19 @@ kiln_status kiln_context_create_on(kiln_context **ctx, DLDevice device,
 kiln_status kiln_context_create(kiln_context **ctx, DLDevice device,
                                 const kiln_options *opt)
 {
-    return kiln_context_create_on(ctx, device, opt, &kiln_generated_tables);
+    return kiln_context_create_on(ctx, device, opt, &kiln_generated_tables,
+                                  NULL);
 }
 
+/* A forked child has none of the threads and may find their locks held, and
+ * CUDA does not work there: the memory goes and nothing else. */
 void kiln_context_destroy(kiln_context *ctx)
 {
     if (ctx == NULL) {
         return;
     }
-    /* A forked child has none of the threads and may find their locks held:
-     * there the memory goes and nothing else. */
-    if (!is_forked(ctx)) {
+    kiln_cuda_close(ctx->cuda, is_forked(ctx));
+    if (ctx->cuda == NULL && !is_forked(ctx)) {
         kiln_pool_destroy(&ctx->pool);
     }
     if (ctx->alive != NULL) {
@@ -231,13 +241,41 @@ void kiln_context_destroy(kiln_context *ctx)
     kiln_arena_free(&ctx->arena);
 }
 
+/* KILN_FAULT_SHIFT in tables.h says what a word holds. */
+static kiln_status read_fault(kiln_context *ctx, kiln_fault *fault)
+{
+    kiln_error *err = kiln_thread_error();
+    uint64_t word;
+    uint64_t op;
+
+    if (kiln_cuda_read_fault(ctx->cuda, &word, err) != KILN_OK) {
+        return err->status;
+    }
+    if (word == KILN_FAULT_NONE) {
+        return KILN_OK;
+    }
+    op = word >> KILN_FAULT_SHIFT;
+    if (op >= (uint64_t)ctx->tables->n_ops) {
+        return kiln_fail(err, KILN_INTERNAL,
+                         "kiln_fault_check: the fault word %016llx names no op",
+                         (unsigned long long)word);
+    }
+    fault->op = ctx->tables->ops[op]->name;
+    fault->position = (int64_t)(word & (((uint64_t)1 << KILN_FAULT_SHIFT) - 1));
+    return KILN_OK;
+}
+
 kiln_status kiln_fault_check(kiln_context *ctx, kiln_fault *fault)
 {
+    kiln_status status;
+
     if (ctx == NULL || fault == NULL) {
         return kiln_fail(kiln_thread_error(), KILN_INVALID_ARGUMENT,
                          "kiln_fault_check: %s is NULL",
                          ctx == NULL ? "ctx" : "fault");
     }
     *fault = (kiln_fault){NULL, 0};
-    return kiln_context_check_process(ctx, "kiln_fault_check");
+    status = kiln_context_check_process(ctx, "kiln_fault_check");
+    return status == KILN_OK && ctx->cuda != NULL ? read_fault(ctx, fault)
+                                                  : status;
 }

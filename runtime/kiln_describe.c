@@ -159,6 +159,20 @@ static void put_evidence(page *out, const kiln_context *ctx,
     put(out, " of its limit");
 }
 
+static void put_sizes(page *out, const kiln_node *node)
+{
+    put(out, "  arguments %d bytes, ",
+        (int)node->n_args * (int)sizeof *node->args);
+    if (node->threads > 0) {
+        put(out, "grid %lld x threads %d, shared %d bytes, cluster %d",
+            (long long)node->units, (int)node->threads, (int)node->shared,
+            (int)node->cluster);
+    } else {
+        put(out, "units %lld, grain %lld", (long long)node->units,
+            (long long)node->grain);
+    }
+}
+
 static void put_launch(page *out, const kiln_plan *plan, int32_t i)
 {
     const kiln_program *program = plan->program;
@@ -180,9 +194,7 @@ static void put_launch(page *out, const kiln_plan *plan, int32_t i)
     end_line(out);
     put_evidence(out, plan->context, node);
     end_line(out);
-    put(out, "  arguments %d bytes, units %lld, grain %lld",
-        (int)node->n_args * (int)sizeof *node->args, (long long)node->units,
-        (long long)node->grain);
+    put_sizes(out, node);
     end_line(out);
 }
 
@@ -215,6 +227,17 @@ static void put_total(page *out, const kiln_program *program)
     end_line(out);
 }
 
+/* The tier as it was chosen, for which device. */
+static void put_title(page *out, const kiln_context *ctx, const kiln_op *op)
+{
+    put(out, "op %s, tier %s%s%s, profile %s", op->name, ctx->tier->tier,
+        ctx->tier->isa[0] != '\0' ? " " : "", ctx->tier->isa, ctx->arch->name);
+    if (ctx->cuda != NULL) {
+        put(out, "%s, device %d %s", ctx->forced ? " (forced)" : "",
+            (int)ctx->device.device_id, kiln_cuda_get_facts(ctx->cuda)->name);
+    }
+}
+
 static kiln_status check_describe(const kiln_plan *plan, const char *text,
                                   size_t cap)
 {
@@ -241,9 +264,7 @@ kiln_status kiln_plan_describe(const kiln_plan *plan, char *text, size_t cap)
     }
     ctx = plan->context;
     text[0] = '\0';
-    put(&out, "op %s, tier %s%s%s, profile %s", plan->program->op->name,
-        ctx->tier->tier, ctx->tier->isa[0] != '\0' ? " " : "", ctx->tier->isa,
-        ctx->arch->name);
+    put_title(&out, ctx, plan->program->op);
     end_line(&out);
     put_routes(&out, plan);
     for (int32_t i = 0; i < plan->program->n_nodes; i++) {

@@ -1,3 +1,4 @@
+#include "cuda/choose.h"
 #include "internal.h"
 
 #include <string.h>
@@ -50,17 +51,36 @@ kiln_status kiln_read_options(const kiln_options *given, kiln_options *options,
     return check_options(options, err);
 }
 
-/* --- device, tier, ISA, profile ------------------------------------------- */
+/* --- the device ----------------------------------------------------------- */
 
-static kiln_status check_device(DLDevice device, kiln_error *err)
+static kiln_status refuse_type(const kiln_tables *tables, int type,
+                               kiln_error *err)
 {
+    const char *name = type == kDLCUDA          ? " (kDLCUDA)"
+                       : type == kDLCUDAHost    ? " (kDLCUDAHost)"
+                       : type == kDLCUDAManaged ? " (kDLCUDAManaged)"
+                                                : "";
+
+    kiln_fail(err, KILN_DEVICE_ERROR,
+              "device type %d%s: %s; it serves the cpu (kDLCPU, %d)", type,
+              name,
+              type == kDLCUDA ? "its tier is not built into this library"
+                              : "this library has no contexts of that type",
+              (int)kDLCPU);
+    if (kiln_cuda_has_tables(tables)) {
+        kiln_fail_more(err, " and CUDA devices (kDLCUDA, %d)", (int)kDLCUDA);
+    }
+    return err->status;
+}
+
+static kiln_status check_device(const kiln_tables *tables, DLDevice device,
+                                kiln_error *err)
+{
+    if (device.device_type == kDLCUDA && kiln_cuda_has_tables(tables)) {
+        return KILN_OK; /* its number is for the driver */
+    }
     if (device.device_type != kDLCPU) {
-        return kiln_fail(err, KILN_DEVICE_ERROR,
-                         "device type %d%s: its tier is not built into this "
-                         "library; it serves the cpu (kDLCPU, %d)",
-                         (int)device.device_type,
-                         device.device_type == kDLCUDA ? " (kDLCUDA)" : "",
-                         (int)kDLCPU);
+        return refuse_type(tables, (int)device.device_type, err);
     }
     if (device.device_id != 0) {
         return kiln_fail(err, KILN_DEVICE_ERROR,
@@ -69,6 +89,8 @@ static kiln_status check_device(DLDevice device, kiln_error *err)
     }
     return KILN_OK;
 }
+
+/* --- the cpu: tier, ISA, profile ------------------------------------------ */
 
 static bool is_tier(const kiln_tables *tables, const char *name)
 {
@@ -202,17 +224,63 @@ static kiln_status choose_arch(const kiln_tables *tables, const char *profile,
     return err->status;
 }
 
-kiln_status kiln_choose_device(const kiln_tables *tables, DLDevice device,
-                               const kiln_options *options, kiln_choice *choice,
-                               kiln_error *err)
+static kiln_status choose_cpu(const kiln_tables *tables,
+                              const kiln_options *options, kiln_choice *choice,
+                              kiln_error *err)
 {
-    kiln_status status = check_device(device, err);
+    kiln_status status = choose_table(tables, options, &choice->tier, err);
 
-    if (status == KILN_OK) {
-        status = choose_table(tables, options, &choice->tier, err);
+    return status == KILN_OK
+               ? choose_arch(tables, options->profile, &choice->arch, err)
+               : status;
+}
+
+/* --- both ----------------------------------------------------------------- */
+
+static kiln_status choose_cuda(const kiln_tables *tables, int device_id,
+                               const kiln_options *options,
+                               const kiln_cuda_driver *driver,
+                               kiln_choice *choice, kiln_error *err)
+{
+    kiln_cuda_choice found;
+    kiln_status status;
+
+    if (options->isa != NULL) {
+        return kiln_fail(err, KILN_INVALID_ARGUMENT,
+                         "option isa: \"%s\" is the cpu's; a cuda device has "
+                         "none",
+                         options->isa);
     }
-    if (status == KILN_OK) {
-        status = choose_arch(tables, options->profile, &choice->arch, err);
+    status = kiln_cuda_open(&choice->cuda, driver, device_id,
+                            options->allocator, err);
+    if (status != KILN_OK) {
+        return status;
     }
-    return status;
+    status = kiln_cuda_choose(tables, kiln_cuda_get_facts(choice->cuda),
+                              options->tier, options->profile, &found, err);
+    if (status != KILN_OK) {
+        kiln_cuda_close(choice->cuda, false);
+        return status;
+    }
+    choice->tier = found.table;
+    choice->arch = found.arch;
+    choice->forced = found.forced;
+    return KILN_OK;
+}
+
+kiln_status kiln_choose_device(const kiln_tables *tables, DLDevice device,
+                               const kiln_options *options,
+                               const kiln_cuda_driver *driver,
+                               kiln_choice *choice, kiln_error *err)
+{
+    kiln_status status = check_device(tables, device, err);
+
+    *choice = (kiln_choice){NULL, NULL, false, NULL};
+    if (status != KILN_OK) {
+        return status;
+    }
+    return device.device_type == kDLCPU
+               ? choose_cpu(tables, options, choice, err)
+               : choose_cuda(tables, (int)device.device_id, options, driver,
+                             choice, err);
 }

@@ -53,19 +53,24 @@ static void log_decisions(const kiln_context *ctx, const kiln_program *program)
     }
 }
 
+/* The functions follow the plan in memory: a CUDA plan's prepare takes none. */
 static kiln_plan *wrap_program(kiln_context *ctx, kiln_program *program)
 {
-    kiln_plan *plan = kiln_arena_alloc(&program->arena, sizeof *plan);
+    size_t n = ctx->cuda != NULL ? (size_t)program->n_nodes : 0;
+    size_t bytes = sizeof(kiln_plan) + n * sizeof(kiln_cu_function);
+    kiln_plan *plan = kiln_arena_alloc(&program->arena, bytes);
 
     if (plan == NULL) {
         kiln_fail(kiln_thread_error(), KILN_OUT_OF_MEMORY,
                   "op %s: plan: allocation of %zu bytes was refused",
-                  program->op->name, sizeof *plan);
+                  program->op->name, bytes);
         kiln_program_destroy(program);
         return NULL;
     }
+    memset(plan, 0, bytes);
     plan->context = ctx;
     plan->program = program;
+    plan->functions = (kiln_cu_function *)(void *)(plan + 1);
     atomic_init(&plan->prepared, false);
     return plan;
 }
@@ -81,6 +86,7 @@ static kiln_request make_request(const kiln_context *ctx)
         .route = ctx->route,
         .workspace_limit = ctx->workspace_limit,
         .accept_forced = ctx->accept_forced,
+        .fault = ctx->cuda != NULL ? kiln_cuda_fault_address(ctx->cuda) : 0,
         .allocator = &ctx->arena.allocator,
     };
 }
@@ -140,6 +146,30 @@ static kiln_status check_plan(const kiln_plan *plan, const char *function)
     return kiln_context_check_process(plan->context, function);
 }
 
+static kiln_status prepare_cuda(kiln_plan *plan, void *stream)
+{
+    kiln_cuda *cuda = plan->context->cuda;
+    kiln_error *err = kiln_thread_error();
+    kiln_status status =
+        kiln_cuda_check_capture(cuda, stream, "kiln_plan_prepare", err);
+
+    return status == KILN_OK
+               ? kiln_cuda_prepare(cuda, plan->program, plan->functions, err)
+               : status;
+}
+
+static kiln_status prepare_cpu(kiln_plan *plan, void *stream)
+{
+    if (stream != NULL) {
+        return fail_argument("kiln_plan_prepare",
+                             "the cpu has no streams: pass NULL");
+    }
+    if (kiln_cpu_is_parallel(plan->program)) {
+        kiln_pool_start(&plan->context->pool);
+    }
+    return KILN_OK;
+}
+
 kiln_status kiln_plan_prepare(kiln_plan *plan, void *stream)
 {
     kiln_status status = check_plan(plan, __func__);
@@ -147,14 +177,15 @@ kiln_status kiln_plan_prepare(kiln_plan *plan, void *stream)
     if (status != KILN_OK) {
         return status;
     }
-    if (stream != NULL) {
-        return fail_argument(__func__, "the cpu has no streams: pass NULL");
+    if (plan->context->cuda == NULL) {
+        status = prepare_cpu(plan, stream);
+    } else if (!atomic_load_explicit(&plan->prepared, memory_order_acquire)) {
+        status = prepare_cuda(plan, stream);
     }
-    if (kiln_cpu_is_parallel(plan->program)) {
-        kiln_pool_start(&plan->context->pool);
+    if (status == KILN_OK) {
+        atomic_store_explicit(&plan->prepared, true, memory_order_release);
     }
-    atomic_store_explicit(&plan->prepared, true, memory_order_release);
-    return KILN_OK;
+    return status;
 }
 
 size_t kiln_plan_workspace(const kiln_plan *plan)
@@ -307,6 +338,19 @@ static kiln_status place_temporaries(const kiln_program *program,
     return KILN_OK;
 }
 
+static kiln_status run(const kiln_plan *plan, const uintptr_t *base,
+                       void *stream)
+{
+    kiln_context *ctx = plan->context;
+
+    if (ctx->cuda != NULL) {
+        return kiln_cuda_run(ctx->cuda, plan->program, plan->functions, base,
+                             stream, kiln_thread_error());
+    }
+    kiln_cpu_run(plan->program, &ctx->pool, base);
+    return KILN_OK;
+}
+
 kiln_status kiln_plan_enqueue(const kiln_plan *plan, void *const *data,
                               void *workspace, void *stream)
 {
@@ -321,7 +365,7 @@ kiln_status kiln_plan_enqueue(const kiln_plan *plan, void *const *data,
                          "op %s: call kiln_plan_prepare before enqueue",
                          plan->program->op->name);
     }
-    if (stream != NULL) {
+    if (stream != NULL && plan->context->cuda == NULL) {
         return fail_argument(__func__, "the cpu has no streams: pass NULL");
     }
     if (plan->program->n_nodes == 0) {
@@ -332,6 +376,5 @@ kiln_status kiln_plan_enqueue(const kiln_plan *plan, void *const *data,
             KILN_OK) {
         return status;
     }
-    kiln_cpu_run(plan->program, &plan->context->pool, base);
-    return KILN_OK;
+    return run(plan, base, stream);
 }

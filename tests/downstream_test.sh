@@ -9,7 +9,7 @@ dir=$BUILD/downstream
 rm -rf "$dir"
 mkdir -p "$dir"
 cp -r tests/downstream/spec "$dir/spec"
-specs=(--spec spec --spec "$dir/spec" --ops squared_relu)
+specs=(--spec spec --spec "$dir/spec" --ops squared_relu --tier cpu)
 "$KILN" candidates "${specs[@]}" --keys 'f32 contiguous' \
     --out "$dir/candidates"
 make -s BUILD="$dir/c" OUT="$dir/candidates" \

@@ -226,7 +226,7 @@ damaged()
     rm -r "$work/damaged"
 }
 damaged "other columns" relu.keys.tsv '1s/us/ms/' ":1:1: expected the columns"
-damaged "a field too few" relu.keys.tsv '3s/	[^	]*$//' ":3:1: 7 fields, expected 8"
+damaged "a field too few" relu.keys.tsv '3s/	[^	]*$//' ":3:1: 8 fields, expected 9"
 damaged "a row twice" relu.keys.tsv '3p' ":4:1:" "stands twice"
 damaged "no time" relu.keys.tsv '2s/1\.5/fast/' ":2:1: us is not a number"
 damaged "no hash" relu.kernels.tsv '2s/	[0-9a-f]\{64\}	/	-	/' ":2:1: hash"

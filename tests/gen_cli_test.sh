@@ -56,13 +56,13 @@ for command in gen check keys candidates 'explain relu/map' 'census x.json' \
         "$kiln" $command --spec nowhere
 done
 mkdir empty
-says "specs without a profile" 1 "no profile is of tier cpu" -- \
+says "specs without a profile" 1 "no profile is of any tier" -- \
     "$kiln" gen --spec empty --out "$out"
 says "unknown op" 1 "no op rulu, did you mean relu?" log_softmax -- \
     "$kiln" gen --spec "$bare" --ops rulu --out "$out"
-says "unknown tier" 1 "no tier cpuu, did you mean cpu?" -- \
+says "unknown tier" 1 "no profile of tier cpuu, did you mean cpu?" -- \
     "$kiln" gen --spec "$bare" --tier cpuu --out "$out"
-says "a tier without a profile" 1 "no tier sm90; there are: cpu" -- \
+says "a tier without a profile" 1 "no profile of tier sm90; there are: cpu" -- \
     "$kiln" gen --spec "$bare" --tier sm90 --out "$out"
 says "nothing selected" 1 "no key is selected" -- "$kiln" candidates \
     --spec "$bare" --keys 'no such text' --out "$out"

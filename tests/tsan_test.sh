@@ -49,7 +49,7 @@ copies()
         "$cc" -std=c11 -O1 -g -fPIC -ffp-contract=off -fsanitize=thread \
             -shared -Wl,-soname,"libkiln_$name.so" \
             -Wl,--version-script="$build/copies.map" -Iruntime -Itests/unit \
-            runtime/*.c runtime/core/*.c runtime/cpu/*.c \
+            runtime/*.c runtime/core/*.c runtime/cpu/*.c runtime/cuda/*.c \
             tests/unit/fixture_tables.c -o "$build/libkiln_$name.so" \
             -lm -pthread || return 1
     done

@@ -13,7 +13,6 @@ local function gather(p)
             out[#out + 1] = entry
         end
     end
-    census.keys(p.handle, p.arch, out, p.keep)
     return out
 end
 
@@ -45,18 +44,10 @@ local function worst(p, by_key, keys)
     return "certified"
 end
 
-return function(options)
-    local p = project.open(options)
-    if not p then
-        return {status = 1, text = "", trees = {}}
-    end
-    local calls = gather(p)
-    local state = project.resolve(p)
-    if host.errors() > 0 then
-        return {status = 1, text = "", trees = {}}
-    end
-    local by_key, missing = {}, 0
-    local out = {"# model\tnote\tcall\tkeys\tlimits\tstate"}
+-- Adds a line a call; how many are not certified.
+local function add(p, calls, out)
+    local state, by_key, missing = project.resolve(p), {}, 0
+    census.keys(p.handle, p.arch, calls, p.keep)
     for _, entry in ipairs(state.keys) do
         by_key[entry.key] = entry
     end
@@ -65,8 +56,24 @@ return function(options)
         missing = missing + (s == "certified" and 0 or 1)
         out[#out + 1] = table.concat({entry.model, entry.note, entry.text,
             table.concat(entry.keys, "; "),
-            limits_of(state, by_key, entry.keys[#entry.keys] or ""), s},
-            "\t")
+            limits_of(state, by_key, entry.keys[#entry.keys] or ""), s,
+            p.tier}, "\t")
+    end
+    return missing
+end
+
+return function(options)
+    local p = project.open(options)
+    if not p then
+        return {status = 1, text = "", trees = {}}
+    end
+    local calls, missing = gather(p), 0
+    local out = {"# model\tnote\tcall\tkeys\tlimits\tstate\ttier"}
+    for _, target in ipairs(p.targets) do
+        missing = missing + add(target, calls, out)
+    end
+    if host.errors() > 0 then
+        return {status = 1, text = "", trees = {}}
     end
     return {
         status = missing > 0 and 3 or 0, trees = {},

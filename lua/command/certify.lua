@@ -32,8 +32,11 @@ local function knowledge(p)
         kernel = function(symbol) return by_symbol[symbol] end,
         hash = kernels.hash,
         entry = function(key) return p.keys[key] end,
-        config = function(entry, text) return groups[entry.group][text] end,
-        isa = function(name) return isas[name] end,
+        config = function(entry, text)
+            local k = groups[entry.group][text]
+            return k and kernels.serves(k, entry) and k or nil
+        end,
+        tier = p.tier, isa = function(name) return isas[name] end,
         left_out = function(op) return p.model.op[op] and not p.keep(op) end,
     }
 end
@@ -136,7 +139,7 @@ local function add_keys(records, known, seen, earlier)
                 us = chosen.us + 0.0,
                 runner_up = other and other.config or "-",
                 runner_up_us = other and other.us + 0.0 or "-",
-                device = chosen.device,
+                device = chosen.device, reach = chosen.reach,
             }
         else
             records.keys[id] = nil
@@ -180,22 +183,13 @@ local function change(p, records)
     return {root = root, files = files, remove = remove}
 end
 
-return function(options)
-    if #options.args == 0 then
-        host.error("", 0, 0, "certify: name the evidence, such as "
-            .. "build/certify/cpu.jsonl")
-        return {status = 2, text = "", trees = {}}
-    end
-    local p = project.open(options)
-    if not p then
-        return {status = 1, text = "", trees = {}}
-    end
+local function certify(p)
     local records = certs.load({p.roots[#p.roots]}, p.tier,
         function() return 1 end)
     local earlier = certs.load({table.unpack(p.roots, 1, #p.roots - 1)},
         p.tier, project.home(p))
     local known = knowledge(p)
-    local seen = evidence.load(options.args, known)
+    local seen = evidence.load(p.options.args, known)
     if host.errors() > 0 then
         return {status = 1, text = "", trees = {}}
     end
@@ -209,4 +203,20 @@ return function(options)
             count(records.kernels), count(records.keys), failed, without),
         trees = {change(p, records)},
     }
+end
+
+return function(options)
+    if #options.args == 0 then
+        host.error("", 0, 0, "certify: name the evidence, such as "
+            .. "build/certify/cpu.jsonl")
+        return {status = 2, text = "", trees = {}}
+    end
+    local p = project.open(options)
+    if p and #p.targets > 1 then
+        host.error("", 0, 0, "certify: one tier at a time: --tier cpu")
+    end
+    if not p or host.errors() > 0 then
+        return {status = 1, text = "", trees = {}}
+    end
+    return certify(p.targets[1])
 end

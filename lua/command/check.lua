@@ -10,8 +10,10 @@ return function(options)
         return {status = 1, text = "", trees = {}}
     end
     local keys = 0
-    for _ in pairs(p.keys) do
-        keys = keys + 1
+    for _, target in ipairs(p.targets) do
+        for _ in pairs(target.keys) do
+            keys = keys + 1
+        end
     end
     return {
         status = 0, trees = {},

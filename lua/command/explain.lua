@@ -6,17 +6,24 @@
 local callm = require "call"
 local diag = require "diag"
 local edit = require "edit"
+local kernels = require "kernels"
 local project = require "project"
 
 local function add(out, ...)
     out[#out + 1] = string.format(...)
 end
 
-local function explain_served(out, isa, served)
+-- What a state is said of: the ISA on the cpu, else the tier.
+local function form(p, isa)
+    return isa == "-" and p.tier or isa
+end
+
+local function explain_served(out, p, isa, served)
     local k, row = served.kernel, served.row
-    add(out, "  %s: certified", isa)
+    add(out, "  %s: certified%s", form(p, isa),
+        row.reach == "forced" and ", forced" or "")
     add(out, "    kernel    %s", k.symbol)
-    add(out, "    file      out/cpu/%s", k.file)
+    add(out, "    file      out/%s", kernels.path(k))
     add(out, "    config    %s, %.4g us on %s", k.config_text, row.us,
         row.device)
     if row.runner_up ~= "-" then
@@ -34,11 +41,11 @@ local function explain_entry(out, p, entry)
     for _, isa in ipairs(p.isas) do
         local served = entry.served[isa]
         if served then
-            explain_served(out, isa, served)
+            explain_served(out, p, isa, served)
         else
             all = false
             add(out, "  %s: %s; to certify: make certify TIER=%s OPS=%s",
-                isa, entry.stale[isa] and "stale: " .. entry.stale[isa]
+                form(p, isa), entry.stale[isa] and "stale: " .. entry.stale[isa]
                 or "uncertified", p.tier, entry.op)
         end
     end
@@ -164,7 +171,7 @@ local function explain_call(out, p, state, text)
         return true
     end
     call.arch = p.arch
-    add(out, "call %s", callm.text(call, p.model))
+    add(out, "call %s on tier %s", callm.text(call, p.model), p.tier)
     local launches, message = p.handle:plan(call)
     if not launches then
         host.error(text, 0, 0, message)
@@ -178,19 +185,34 @@ local function explain_call(out, p, state, text)
     return all
 end
 
+-- A key names a tier by its classes: where it is declared, else where its
+-- text could be.
+local function tiers_of_key(p, text)
+    local declared = {}
+    for _, target in ipairs(p.targets) do
+        local key = target.handle:key(target, text)
+        if key and target.keys[key] then
+            declared[#declared + 1] = target
+        end
+    end
+    return declared[1] and declared or {p.targets[1]}
+end
+
 return function(options)
     local text = table.concat(options.args, " ")
     local p = project.open(options)
     if not p then
         return {status = 1, text = "", trees = {}}
     end
-    local state = project.resolve(p)
-    local out = {}
     local is_key = text:match("^%s*(%S*)"):find("/", 1, true)
-    local explain = is_key and explain_key or explain_call
-    local all = explain(out, p, state, text)
-    if host.errors() > 0 then
-        return {status = 1, text = "", trees = {}}
+    local targets = is_key and tiers_of_key(p, text) or p.targets
+    local out, all = {}, true
+    for _, target in ipairs(targets) do
+        local explain = is_key and explain_key or explain_call
+        all = explain(out, target, project.resolve(target), text) and all
+        if host.errors() > 0 then
+            return {status = 1, text = "", trees = {}}
+        end
     end
     return {
         status = all and 0 or 3, trees = {},

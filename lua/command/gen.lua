@@ -8,14 +8,17 @@ return function(options)
     if not p then
         return {status = 1, text = "", trees = {}}
     end
-    local state = project.resolve(p)
-    local files = tree.gen(p, state)
-    local lines, bytes = tree.check_budget(p, files, state)
+    local states = {}
+    for i, target in ipairs(p.targets) do
+        states[i] = project.resolve(target)
+    end
+    local files = tree.gen(p, states)
+    local kernels, lines, bytes = tree.check_budget(p, files, states)
     local stale = select(2, files["STALE.tsv"]:gsub("\n", "")) - 1
     local served = select(2, files["KEYS.tsv"]:gsub("\n", "")) - 1
     local text = ("kiln gen: %s: %d certified keys (%d stale), %d kernels, "
-        .. "%d lines, %d bytes\n"):format(options.out, served, stale,
-        #state.kernels, lines, bytes)
+        .. "%d lines, %d bytes\n"):format(options.out, served, stale, kernels,
+        lines, bytes)
     local change = tree.change(options.out, files, options.spec)
     local wrong = host.errors() > 0
     return {

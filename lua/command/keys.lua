@@ -9,13 +9,8 @@ local function state_of(entry, isa)
     return entry.stale[isa] and "stale" or "uncertified"
 end
 
-return function(options)
-    local p = project.open(options)
-    if not p then
-        return {status = 1, text = "", trees = {}}
-    end
+local function add(p, out)
     local state = project.resolve(p)
-    local out = {"# key\ttier\tisa\tstate\tconfig"}
     for _, entry in ipairs(state.keys) do
         for _, isa in ipairs(p.isas) do
             local served = entry.served[isa]
@@ -23,6 +18,17 @@ return function(options)
                 state_of(entry, isa),
                 served and served.kernel.config_text or "-"}, "\t")
         end
+    end
+end
+
+return function(options)
+    local p = project.open(options)
+    if not p then
+        return {status = 1, text = "", trees = {}}
+    end
+    local out = {"# key\ttier\tisa\tstate\tconfig"}
+    for _, target in ipairs(p.targets) do
+        add(target, out)
     end
     return {
         status = host.errors() > 0 and 1 or 0, trees = {},

@@ -170,9 +170,9 @@ function Emitter.new(options, nodes)
             or "f64",
         names = options.names, bools = options.bools or {},
         baked = options.baked or {}, dynamic = options.dynamic or {},
-        nodes = nodes, scope = {}, lines = {}, constants = {},
-        constant_of = {}, n_coefs = 1, functions = {}, used = {},
-        ops = 0, taken = {},
+        divide = options.divide, nodes = nodes, scope = {}, lines = {},
+        constants = {}, constant_of = {}, n_coefs = 1, functions = {},
+        used = {}, ops = 0, taken = {},
     }, Emitter)
     for _, names in ipairs {self.names, self.dynamic} do
         for _, c in pairs(names) do self.taken[c] = true end

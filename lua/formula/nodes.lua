@@ -93,6 +93,9 @@ local function arithmetic(out, node)
     end
     local a = out:short(out:expect("number", node.a))
     local b = out:short(out:expect("number", node.b))
+    if node.op == "/" and out.divide then
+        return out:call("div", {a.text, b.text})
+    end
     local prec = additive and PREC.sum or PREC.product
     out.ops = out.ops + 1
     return of("number", prec, string.format(

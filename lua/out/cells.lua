@@ -7,6 +7,8 @@
 --   the first one serves a key until another is forced
 -- Groups are sorted by their packed key, cells by theirs.
 
+local kernels_of = require "kernels"
+
 local M = {}
 
 local function packed_before(a, b)
@@ -91,6 +93,7 @@ function M.of_state(state, keys, op, isas, devices)
             if served then
                 add(groups, entry, {
                     kernel = served.kernel, us = served.row.us,
+                    forced = served.row.reach == "forced",
                     device = device_index(devices, served.row.device),
                 })
             elseif entry.stale[isa] then
@@ -102,12 +105,20 @@ function M.of_state(state, keys, op, isas, devices)
     return kernels, out
 end
 
+local function first_serving(list, entry)
+    for _, k in ipairs(list) do
+        if kernels_of.serves(k, entry) then
+            return k
+        end
+    end
+end
+
 function M.of_candidates(keys, candidates, isas)
     local out, kernels, seen = {}, {}, {}
     local groups = {}
     for _, entry in ipairs(keys) do
         local list = candidates[entry.group]
-        local group = add(groups, entry, {kernel = list[1]})
+        local group = add(groups, entry, {kernel = first_serving(list, entry)})
         group.configs = {table.unpack(list)}
         for _, k in ipairs(list) do
             if not seen[k.symbol] then

@@ -29,6 +29,20 @@ local function check_distinct(list, label)
     end
 end
 
+-- Kernel names hold the initials of fields where there are several.
+local function check_initials(config)
+    local seen = {}
+    for _, field in ipairs(#config > 1 and config or {}) do
+        local initial = field.name:sub(1, 1)
+        if seen[initial] then
+            diag.at(field.node, "field %s begins as %s does; kernels are named "
+                    .. "by initials: take another name", field.name,
+                    seen[initial])
+        end
+        seen[initial] = field.name
+    end
+end
+
 local function read_variant(entry)
     local config = {}
     for i, field in ipairs(entry.value.config or {}) do
@@ -36,6 +50,7 @@ local function read_variant(entry)
         config[i] = {name = field.name, values = read.plain(field.value),
                      node = field.node}
     end
+    check_initials(config)
     return {name = entry.name, node = entry.node, config = config,
             require = entry.value.require}
 end
@@ -68,6 +83,7 @@ function M.arch(node, file, options)
     out.tier = value.tier
     check_distinct(value.isa or {}, "isa")
     out.isa = read.plain(value.isa or {})
+    out.chip, out.capability = value.chip, value.capability
     out.fields = value.fields or {}
     out.field = {}
     for _, field in ipairs(out.fields) do

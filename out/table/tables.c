@@ -45,6 +45,60 @@ static const kiln_op_keys *const cpu_avx2_ops[] = {
 static const kiln_tier_table cpu_avx2 =
     {"cpu", "avx2", cpu_avx2_devices, 1, cpu_avx2_ops, 12};
 
+static const kiln_op_keys *const sm75_ops[] = {
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+};
+
+static const kiln_tier_table sm75 =
+    {"sm75", "", NULL, 0, sm75_ops, 12};
+
+static const kiln_op_keys *const sm80_ops[] = {
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+};
+
+static const kiln_tier_table sm80 =
+    {"sm80", "", NULL, 0, sm80_ops, 12};
+
+static const kiln_op_keys *const sm90_ops[] = {
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+};
+
+static const kiln_tier_table sm90 =
+    {"sm90", "", NULL, 0, sm90_ops, 12};
+
 static const int64_t kiln_generated_tables_ladders_cols_edges[] = {
     16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,
     262144,
@@ -80,15 +134,31 @@ static const kiln_ladder kiln_generated_tables_ladders[] = {
 };
 
 static const char *const kiln_generated_tables_arch_fields[] = {
-    "lattice_bytes", "row_tile",
+    "block_tile", "cluster_tile", "lattice_bytes", "multiprocessors",
+    "row_tile", "shared_bytes",
+};
+
+static const int64_t kiln_generated_tables_archs_a100_fields[] = {
+    16384, 0, 67108864, 108, 1024, 101376,
 };
 
 static const int64_t kiln_generated_tables_archs_cpu_fields[] = {
-    67108864, 4096,
+    0, 0, 67108864, 0, 4096, 0,
+};
+
+static const int64_t kiln_generated_tables_archs_h200_fields[] = {
+    16384, 262144, 1073741824, 132, 1024, 232448,
+};
+
+static const int64_t kiln_generated_tables_archs_t4_fields[] = {
+    16384, 0, 67108864, 40, 1024, 65536,
 };
 
 static const kiln_arch kiln_generated_tables_archs[] = {
-    {"cpu", "cpu", 0, kiln_generated_tables_archs_cpu_fields, 2},
+    {"a100", "sm80", 1, kiln_generated_tables_archs_a100_fields, 6, "", 80},
+    {"cpu", "cpu", 0, kiln_generated_tables_archs_cpu_fields, 6, "", 0},
+    {"h200", "sm90", 1, kiln_generated_tables_archs_h200_fields, 6, "NVIDIA H200", 90},
+    {"t4", "sm75", 1, kiln_generated_tables_archs_t4_fields, 6, "", 75},
 };
 
 static const kiln_op *const kiln_generated_tables_ops[] = {
@@ -109,7 +179,10 @@ static const kiln_op *const kiln_generated_tables_ops[] = {
 static const kiln_tier_table *const kiln_generated_tables_tiers[] = {
     &cpu_base,
     &cpu_avx2,
+    &sm75,
+    &sm80,
+    &sm90,
 };
 
 const kiln_tables kiln_generated_tables =
-    {KILN_TABLE_LAYOUT, kiln_generated_tables_ladders, 3, kiln_generated_tables_arch_fields, 2, kiln_generated_tables_archs, 1, kiln_generated_tables_ops, 12, kiln_generated_tables_tiers, 2};
+    {KILN_TABLE_LAYOUT, kiln_generated_tables_ladders, 3, kiln_generated_tables_arch_fields, 6, kiln_generated_tables_archs, 4, kiln_generated_tables_ops, 12, kiln_generated_tables_tiers, 5};

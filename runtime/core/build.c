@@ -9,6 +9,13 @@ kiln_status kiln_build_no_memory(kiln_build *build, size_t bytes)
                      build->program->op->name, bytes);
 }
 
+kiln_status kiln_build_bad_expr(kiln_build *build, const kiln_call *call,
+                                const kiln_expr *expr, const char *why)
+{
+    return kiln_fail(build->err, KILN_INVALID_ARGUMENT, "op %s: %s: %s",
+                     call->op->name, expr->text, why);
+}
+
 /* Room for one more of n elements at array; the old copy stays behind in the
  * arena. */
 static bool grow(kiln_build *build, void **array, int32_t n, int32_t *room,

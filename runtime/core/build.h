@@ -27,9 +27,16 @@ kiln_node *kiln_build_node(kiln_build *build);
 kiln_decision *kiln_build_decision(kiln_build *build);
 kiln_buffer *kiln_build_buffer(kiln_build *build);
 kiln_status kiln_build_no_memory(kiln_build *build, size_t bytes);
+/* An expression of call's spec has no value: `why`. */
+kiln_status kiln_build_bad_expr(kiln_build *build, const kiln_call *call,
+                                const kiln_expr *expr, const char *why);
 
 /* A launch of the variant at op->routes[route] on call's tensors. */
 kiln_status kiln_launch(kiln_build *build, kiln_call *call, int route);
+
+/* Units, grain, grid and arguments of node's kernel. */
+kiln_status kiln_bake(kiln_build *build, kiln_call *call, kiln_node *node,
+                      const kiln_space *space);
 
 /* Plans an op whose tensors and attributes are bound: checks, lets, route,
  * then a launch or steps. */

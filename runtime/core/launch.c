@@ -1,14 +1,7 @@
-/* launch.c: one launch: its key, its kernel, its packed arguments. */
+/* launch.c: one launch: its key and its kernel. */
 #include <string.h>
 
 #include "build.h"
-
-static kiln_status fail_expr(kiln_build *build, const kiln_call *call,
-                             const kiln_expr *expr, const char *why)
-{
-    return kiln_fail(build->err, KILN_INVALID_ARGUMENT, "op %s: %s: %s",
-                     call->op->name, expr->text, why);
-}
 
 static kiln_status find_row_dim(kiln_build *build, const kiln_call *call,
                                 int *row_dim)
@@ -24,7 +17,7 @@ static kiln_status find_row_dim(kiln_build *build, const kiln_call *call,
     }
     scope = kiln_build_scope(build, call);
     if (!kiln_expr_int(&op->row_dim, &scope, &dim, why, sizeof why)) {
-        return fail_expr(build, call, &op->row_dim, why);
+        return kiln_build_bad_expr(build, call, &op->row_dim, why);
     }
     if (dim < -call->tensors[0].ndim || dim >= call->tensors[0].ndim) {
         return kiln_fail(build->err, KILN_INVALID_ARGUMENT,
@@ -89,7 +82,7 @@ static kiln_status make_key(kiln_build *build, const kiln_call *call, int route,
     for (int i = 0; i < op->n_axes; i++) {
         if (!kiln_expr_int(&op->axes[i].expr, &scope, &key->size[i], why,
                            sizeof why)) {
-            return fail_expr(build, call, &op->axes[i].expr, why);
+            return kiln_build_bad_expr(build, call, &op->axes[i].expr, why);
         }
     }
     if (!kiln_group_pack(key, &key->group)) {
@@ -161,143 +154,6 @@ static kiln_status choose_kernel(kiln_build *build, kiln_node *node, int index)
     return KILN_OK;
 }
 
-/* 64-bit arguments of a recipe, and how many are tensors' pointers. */
-static int slot_count(const kiln_recipe *recipe, int *pointers)
-{
-    int n = 0;
-
-    *pointers = 0;
-    for (int i = 0; i < recipe->n_slots; i++) {
-        int kind = recipe->slots[i].kind;
-        bool wide = kind == KILN_SLOT_SIZE || kind == KILN_SLOT_STRIDE;
-
-        n += wide ? KILN_MAX_RANK : 1;
-        *pointers += kind == KILN_SLOT_DATA;
-    }
-    return n;
-}
-
-static void put_dims(uint64_t *args, const int64_t *values, int n, int64_t pad)
-{
-    int d = 0;
-
-    for (; d < n; d++) {
-        args[d] = (uint64_t)values[d];
-    }
-    for (; d < KILN_MAX_RANK; d++) {
-        args[d] = (uint64_t)pad;
-    }
-}
-
-/* Fills slot i's arguments at args; returns how many it took, 0 on failure. */
-static int put_slot(kiln_build *build, const kiln_call *call, kiln_node *node,
-                    const kiln_slot *slot, const kiln_space *space,
-                    const kiln_scope *scope, int at)
-{
-    uint64_t *args = node->args + at;
-    char why[160];
-    double f;
-
-    switch (slot->kind) {
-    case KILN_SLOT_DATA:
-        *args = 0;
-        if (call->tensors[slot->tensor].dtype != KILN_NONE) {
-            node->patches[node->n_patches++] =
-                (kiln_patch){at, call->tensors[slot->tensor].buffer,
-                             call->tensors[slot->tensor].offset};
-        }
-        return 1;
-    case KILN_SLOT_RANK:
-        *args = (uint64_t)space->rank;
-        return 1;
-    case KILN_SLOT_SIZE:
-        put_dims(args, space->size, space->rank, 1);
-        return KILN_MAX_RANK;
-    case KILN_SLOT_STRIDE:
-        put_dims(args, space->stride[slot->tensor], space->rank, 0);
-        return KILN_MAX_RANK;
-    case KILN_SLOT_ROW_SIZE:
-        *args = (uint64_t)space->row_size;
-        return 1;
-    case KILN_SLOT_ROW_STRIDE:
-        *args = (uint64_t)space->row_stride[slot->tensor];
-        return 1;
-    case KILN_SLOT_INT:
-        if (kiln_expr_int(&slot->expr, scope, (int64_t *)args, why,
-                          sizeof why)) {
-            return 1;
-        }
-        break;
-    default:
-        if (kiln_expr_float(&slot->expr, scope, &f, why, sizeof why)) {
-            memcpy(args, &f, sizeof f);
-            return 1;
-        }
-        break;
-    }
-    fail_expr(build, call, &slot->expr, why);
-    return 0;
-}
-
-static kiln_status put_args(kiln_build *build, const kiln_call *call,
-                            kiln_node *node, const kiln_space *space,
-                            const kiln_scope *scope)
-{
-    const kiln_recipe *recipe = node->kernel->recipe;
-    int pointers;
-    int n = slot_count(recipe, &pointers);
-    kiln_arena *arena = &build->program->arena;
-    size_t bytes = (size_t)n * sizeof *node->args +
-                   (size_t)pointers * sizeof *node->patches;
-    int at = 0;
-
-    if (n > KILN_MAX_SLOTS) {
-        return kiln_fail(build->err, KILN_INTERNAL,
-                         "kernel %s takes more than %d slots",
-                         node->kernel->symbol, KILN_MAX_SLOTS);
-    }
-    node->args = kiln_arena_alloc(arena, bytes);
-    if (node->args == NULL) {
-        return kiln_build_no_memory(build, bytes);
-    }
-    node->patches = (kiln_patch *)(void *)(node->args + n);
-    node->n_args = n;
-    for (int i = 0; i < recipe->n_slots; i++) {
-        int taken =
-            put_slot(build, call, node, &recipe->slots[i], space, scope, at);
-
-        if (taken == 0) {
-            return build->err->status;
-        }
-        at += taken;
-    }
-    return KILN_OK;
-}
-
-/* Units, grain and arguments of node's kernel. */
-static kiln_status bake(kiln_build *build, kiln_call *call, kiln_node *node,
-                        const kiln_space *space)
-{
-    const kiln_recipe *recipe = node->kernel->recipe;
-    int n = call->op->n_lets;
-    kiln_scope scope = kiln_build_scope(build, call);
-    char why[160];
-
-    call->lets[n] = (kiln_value){KILN_V_INT, space->rows, 0};
-    call->lets[n + 1] = (kiln_value){KILN_V_INT, space->row_size, 0};
-    scope.n_lets = n + 2;
-    scope.config = node->kernel->values;
-    scope.n_config = node->kernel->n_values;
-    if (!kiln_expr_int(&recipe->units, &scope, &node->units, why, sizeof why)) {
-        return fail_expr(build, call, &recipe->units, why);
-    }
-    if (!kiln_expr_int(&recipe->grain, &scope, &node->grain, why, sizeof why)) {
-        return fail_expr(build, call, &recipe->grain, why);
-    }
-    node->grain = node->grain > 0 ? node->grain : 1;
-    return put_args(build, call, node, space, &scope);
-}
-
 /* Bytes that elements occupy: a broadcast dim counts once, and dims whose
  * strides fold onto each other what they span at most. The span fits int64:
  * it is part of an extent that was checked; the product need not. */
@@ -347,7 +203,7 @@ static kiln_status add_cost(kiln_build *build, const kiln_call *call)
 
     if (op->flops.n_code > 0 &&
         !kiln_expr_int(&op->flops, &scope, &flops, why, sizeof why)) {
-        return fail_expr(build, call, &op->flops, why);
+        return kiln_build_bad_expr(build, call, &op->flops, why);
     }
     if (!kiln_build_count(build, &build->program->flops, flops)) {
         return build->err->status;
@@ -406,5 +262,5 @@ kiln_status kiln_launch(kiln_build *build, kiln_call *call, int route)
     if ((status = choose_kernel(build, node, call->index)) != KILN_OK) {
         return status;
     }
-    return bake(build, call, node, &space);
+    return kiln_bake(build, call, node, &space);
 }

@@ -11,7 +11,9 @@
 #include "lookup.h"
 #include "space.h"
 
-#define KILN_MAX_SLOTS 128             /* 64-bit argument slots of a kernel */
+#define KILN_MAX_SLOTS 128        /* 64-bit argument slots of a kernel */
+#define KILN_MAX_BLOCKS INT32_MAX /* of a CUDA grid in x */
+#define KILN_MAX_BLOCK_THREADS 1024
 #define KILN_MAX_NODES 4096            /* launches of a plan */
 #define KILN_MAX_BUFFERS KILN_LIFE_MAX /* of the caller and temporary */
 #define KILN_MAX_DEPTH 8               /* nested ops */
@@ -30,6 +32,7 @@ typedef struct kiln_request {
     const char *route;  /* or NULL */
     int64_t workspace_limit;
     bool accept_forced;
+    uint64_t fault; /* address of the device's fault word; 0: none */
     const kiln_allocator *allocator;
 } kiln_request;
 
@@ -46,7 +49,10 @@ typedef struct kiln_node {
     const kiln_cell *cell;     /* NULL on a dry run and for a forced config */
     const kiln_key *key;
     int64_t units;
-    int64_t grain; /* at least 1 */
+    int64_t grain;   /* at least 1 */
+    int32_t threads; /* of a block; 0 on the cpu */
+    int32_t shared;  /* dynamic bytes of a block */
+    int32_t cluster; /* blocks of a cluster, at least 1 */
     uint64_t *args;
     kiln_patch *patches;
     int32_t n_args;

@@ -302,9 +302,11 @@ static void classify(kiln_space *space, const kiln_op *op,
         all |= bits;
         space->wide = space->wide || reach > INT32_MAX;
     }
-    space->align_log2 =
-        all % (1 << KILN_VECTOR_LOG2) == 0 ? KILN_VECTOR_LOG2 : 0;
     space->layout = (uint8_t)layout_of(space, op, tensors);
+    space->align_log2 =
+        space->layout != KILN_GENERAL && all % (1 << KILN_VECTOR_LOG2) == 0
+            ? KILN_VECTOR_LOG2
+            : 0;
 }
 
 void kiln_space_make(kiln_space *space, const kiln_op *op,

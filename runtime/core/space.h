@@ -19,7 +19,8 @@ typedef enum kiln_layout {
 } kiln_layout;
 
 /* The two alignment classes: every row of every tensor starts at a multiple
- * of 16 bytes, or they are as aligned as their elements. */
+ * of 16 bytes, or they are as aligned as their elements; in the general layout
+ * they always count as that. */
 #define KILN_VECTOR_LOG2 4
 
 typedef struct kiln_space {

@@ -12,7 +12,7 @@
 #include "dtype.h"
 
 /* Raised whenever a struct here or an opcode in expr.h changes meaning. */
-#define KILN_TABLE_LAYOUT 1
+#define KILN_TABLE_LAYOUT 2
 
 #define KILN_MAX_RANK 8
 #define KILN_MAX_TENSORS 8 /* of one op */
@@ -177,6 +177,8 @@ typedef struct kiln_arch {
     uint8_t classes;       /* KILN_CLASS_ bits that its keys hold */
     const int64_t *fields; /* in the order of kiln_tables.arch_fields */
     int32_t n_fields;
+    const char *chip;   /* the device's name in full, or "": a class */
+    int32_t capability; /* major * 10 + minor; 0: no CUDA device */
 } kiln_arch;
 
 /* --- certified kernels --------------------------------------------------- */
@@ -190,8 +192,15 @@ typedef enum kiln_slot_kind {
     KILN_SLOT_ROW_SIZE,   /* size of the dim set apart */
     KILN_SLOT_ROW_STRIDE, /* tensor's stride along it */
     KILN_SLOT_INT,        /* value of expr */
-    KILN_SLOT_FLOAT       /* value of expr as double */
+    KILN_SLOT_FLOAT,      /* value of expr as double */
+    KILN_SLOT_FAULT       /* 2 slots: address of the device's fault word, and
+                             what marks the op there (KILN_FAULT_SHIFT) */
 } kiln_slot_kind;
+
+/* A kernel that meets data it must refuse takes the unsigned minimum of the
+ * fault word and the op's mark | the position: the op's index in the tables
+ * in the high 16 bits. */
+#define KILN_FAULT_SHIFT 48
 
 typedef struct kiln_slot {
     uint8_t kind; /* kiln_slot_kind */
@@ -204,12 +213,24 @@ typedef struct kiln_slot {
 typedef struct kiln_recipe {
     const kiln_slot *slots;
     int32_t n_slots;
-    kiln_expr units; /* independent units of work, 0 .. units-1 */
-    kiln_expr grain; /* units worth a thread's while */
+    kiln_expr units;   /* independent units of work, 0 .. units-1; CUDA: blocks
+                          of the grid */
+    kiln_expr grain;   /* cpu: units worth a thread's while */
+    kiln_expr threads; /* CUDA: of a block; absent on the cpu */
+    kiln_expr shared;  /* CUDA: dynamic shared bytes of a block; absent: 0 */
+    kiln_expr cluster; /* CUDA: blocks of a cluster; absent: 1 */
 } kiln_recipe;
 
 /* A cpu kernel does units first .. last-1. args: the packed slots. */
 typedef void kiln_cpu_kernel(const void *args, int64_t first, int64_t last);
+
+/* The kernels of an op for one tier, compiled: a cubin. */
+typedef struct kiln_module {
+    const char *name; /* "sm90/softmax" */
+    const unsigned char *image;
+    const unsigned char *image_end; /* image: none was built */
+    const char *sha256;             /* of the image, in hex */
+} kiln_module;
 
 typedef struct kiln_kernel {
     const char *symbol;
@@ -217,8 +238,9 @@ typedef struct kiln_kernel {
     const int64_t *values; /* of the config's fields, in their order */
     int32_t n_values;
     const kiln_recipe *recipe;
-    kiln_cpu_kernel *cpu;
-    double error; /* worst seen, as a share of its limit */
+    kiln_cpu_kernel *cpu;      /* NULL on CUDA */
+    double error;              /* worst seen, as a share of its limit */
+    const kiln_module *module; /* where CUDA finds symbol; NULL on the cpu */
 } kiln_kernel;
 
 /* Bits of kiln_cell.state. */

@@ -14,7 +14,7 @@
 #include "json.h"
 
 #define SYNC_LINES 50
-#define NAME 1024
+#define NAME 2048
 #define FIELD 256
 #define PATH 4096
 
@@ -23,6 +23,7 @@
 typedef struct line {
     bool is_kernel;
     bool passed;
+    char tier[FIELD];
     char isa[FIELD];
     char name[FIELD]; /* a kernel's symbol, a key's text */
     char op[FIELD];
@@ -44,30 +45,32 @@ static bool line_read(line *l, const char *text)
     l->is_kernel = strcmp(kind, "kernel") == 0;
     l->passed = strcmp(status, "pass") == 0;
     return (l->is_kernel || strcmp(kind, "key") == 0) &&
-           field(text, "isa", l->isa) && field(text, "op", l->op) &&
+           field(text, "tier", l->tier) && field(text, "isa", l->isa) &&
+           field(text, "op", l->op) &&
            field(text, l->is_kernel ? "kernel" : "key", l->name) &&
            field(text, "config", l->config) &&
            field(text, l->is_kernel ? "hash" : "ranges", l->mark);
 }
 
-static void kernel_name(char *name, const char *isa, const char *symbol)
+static void kernel_name(char *name, const char *tier, const char *isa,
+                        const char *symbol)
 {
-    snprintf(name, NAME, "s\t%s\t%s", isa, symbol);
+    snprintf(name, NAME, "s\t%s\t%s\t%s", tier, isa, symbol);
 }
 
-static void key_name(char *name, const char *isa, const char *key,
-                     const char *config)
+static void key_name(char *name, const char *tier, const char *isa,
+                     const char *key, const char *config)
 {
-    snprintf(name, NAME, "k\t%s\t%s\t%s", isa, key, config);
+    snprintf(name, NAME, "k\t%s\t%s\t%s\t%s", tier, isa, key, config);
 }
 
 static bool note(journal *j, const line *l)
 {
     char name[NAME];
     if (l->is_kernel)
-        kernel_name(name, l->isa, l->name);
+        kernel_name(name, l->tier, l->isa, l->name);
     else
-        key_name(name, l->isa, l->name, l->config);
+        key_name(name, l->tier, l->isa, l->name, l->config);
     return table_put(&j->states, name,
                      l->passed ? JOURNAL_PASSED : JOURNAL_FAILED);
 }
@@ -77,19 +80,26 @@ static journal_state state_of(const journal *j, const char *name)
     return (journal_state)table_get(&j->states, name, JOURNAL_ABSENT);
 }
 
-journal_state journal_kernel(const journal *j, const char *isa,
-                             const char *symbol)
+journal_state journal_kernel(const journal *j, const work_kernel *kernel)
 {
     char name[NAME];
-    kernel_name(name, isa, symbol);
+    kernel_name(name, kernel->tier, kernel->isa, kernel->symbol);
     return state_of(j, name);
 }
 
-journal_state journal_key(const journal *j, const char *isa, const char *key,
+journal_state journal_symbol(const journal *j, const work_key *key,
+                             const char *symbol)
+{
+    char name[NAME];
+    kernel_name(name, key->tier, key->isa, symbol);
+    return state_of(j, name);
+}
+
+journal_state journal_key(const journal *j, const work_key *key,
                           const char *config)
 {
     char name[NAME];
-    key_name(name, isa, key, config);
+    key_name(name, key->tier, key->isa, key->key, config);
     return state_of(j, name);
 }
 
@@ -150,17 +160,17 @@ static char *read_file(int fd, size_t *n)
 /* Of an op's config whose kernels changed. */
 static void changed_name(char *name, const line *l)
 {
-    snprintf(name, NAME, "%s\t%s\t%s", l->isa, l->op, l->config);
+    snprintf(name, NAME, "%s\t%s\t%s\t%s", l->tier, l->isa, l->op, l->config);
 }
 
 static bool is_stale(const worklist *w, const table *changed, const line *l)
 {
     char name[NAME];
     if (l->is_kernel) {
-        const work_kernel *k = worklist_kernel(w, l->isa, l->name);
+        const work_kernel *k = worklist_kernel(w, l->tier, l->isa, l->name);
         return k && strcmp(k->hash, l->mark) != 0;
     }
-    const work_key *k = worklist_key(w, l->isa, l->name);
+    const work_key *k = worklist_key(w, l->tier, l->isa, l->name);
     changed_name(name, l);
     return (k && strcmp(k->ranges, l->mark) != 0) ||
            table_get(changed, name, 0) != 0;

@@ -35,9 +35,11 @@ void journal_close(journal *j);
  * system did not take it. */
 bool journal_add(journal *j, const char *line);
 
-journal_state journal_kernel(const journal *j, const char *isa,
-                             const char *symbol);
-journal_state journal_key(const journal *j, const char *isa, const char *key,
+journal_state journal_kernel(const journal *j, const work_kernel *kernel);
+journal_state journal_key(const journal *j, const work_key *key,
                           const char *config);
+/* The kernel of the key's tier and ISA that is called symbol. */
+journal_state journal_symbol(const journal *j, const work_key *key,
+                             const char *symbol);
 
 #endif /* KILN_TESTS_JOURNAL_H */

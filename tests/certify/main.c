@@ -2,9 +2,11 @@
  * with the candidates' own tables and kernels.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
+#include "worker.h"
 
 enum { DONE = 0, WRONG_INPUT = 1, WRONG_USAGE = 2, FAILED = 3, IO = 4 };
 
@@ -13,8 +15,10 @@ typedef struct options {
     const char *journal;
     const char *ops;
     const char *match;
+    const char *jobs;
     bool only_kernels;
     bool only_keys;
+    bool one_call;
 } options;
 
 static const char USAGE[] =
@@ -28,8 +32,12 @@ static const char USAGE[] =
     "  --journal FILE   where lines go (build/certify/cpu.jsonl)\n"
     "  --ops LIST       these ops alone, such as softmax,silu\n"
     "  --match TEXT     kernels and keys that contain TEXT alone\n"
+    "  --jobs N         judge kernels in N processes (1; keys are timed in "
+    "one)\n"
     "  --only-kernels   correctness alone\n"
     "  --only-keys      times alone, of kernels passed in the journal\n"
+    "  --one-call       CUDA: one run of one call of each kernel, in this\n"
+    "                   process, for compute-sanitizer; no keys\n"
     "\n"
     "Exit status: 0 all passed; 1 wrong input, or nothing selected; 2 wrong\n"
     "usage; 3 a kernel or key failed; 4 the system refused.\n";
@@ -38,6 +46,22 @@ static int usage(const char *problem, const char *word)
 {
     fprintf(stderr, "certify-run: %s%s\n\n%s", problem, word, USAGE);
     return WRONG_USAGE;
+}
+
+static int count_jobs(const options *o)
+{
+    return o->jobs ? atoi(o->jobs) : 1;
+}
+
+static int check_options(const options *o)
+{
+    if (o->only_kernels && o->only_keys)
+        return usage("--only-kernels and --only-keys exclude each other", "");
+    if (o->one_call && o->only_keys)
+        return usage("--one-call and --only-keys exclude each other", "");
+    if (count_jobs(o) < 1 || count_jobs(o) > WORKER_MOST)
+        return usage("--jobs takes 1 to 64, not ", o->jobs);
+    return DONE;
 }
 
 /* DONE, or the exit status. */
@@ -52,8 +76,10 @@ static int read_options(options *o, int argc, char **argv)
         {"--journal", &o->journal, NULL},
         {"--ops", &o->ops, NULL},
         {"--match", &o->match, NULL},
+        {"--jobs", &o->jobs, NULL},
         {"--only-kernels", NULL, &o->only_kernels},
         {"--only-keys", NULL, &o->only_keys},
+        {"--one-call", NULL, &o->one_call},
     };
     const size_t n = sizeof all / sizeof *all;
     for (int i = 1; i < argc; i++) {
@@ -69,26 +95,36 @@ static int read_options(options *o, int argc, char **argv)
         else
             return usage("no value for ", argv[i]);
     }
-    if (o->only_kernels && o->only_keys)
-        return usage("--only-kernels and --only-keys exclude each other", "");
-    return DONE;
+    return check_options(o);
+}
+
+static void say_absent(const run *r)
+{
+    if (r->absent == 0)
+        return;
+    fprintf(stderr, "%lld lines left out: their tier or ISA is not here\n",
+            (long long)r->absent);
+    for (int i = 0; i < r->tiers.n; i++)
+        if (!r->tiers.list[i].present)
+            fprintf(stderr, "tier %s: %s\n", r->tiers.list[i].name,
+                    r->tiers.list[i].why);
 }
 
 static int certify(const options *o, const worklist *w, journal *j)
 {
     run r = {.worklist = w, .journal = j, .ops = o->ops, .match = o->match};
+    r.jobs = count_jobs(o);
+    r.once = o->one_call;
     bool good = run_open(&r);
     if (j->stale > 0)
         fprintf(stderr, "%s: %lld lines out of date dropped\n", o->journal,
                 (long long)j->stale);
     if (good && !o->only_keys)
         good = run_kernels(&r);
-    if (good && !o->only_kernels)
+    if (good && !o->only_kernels && !o->one_call)
         good = run_keys(&r);
     run_close(&r);
-    if (r.absent > 0)
-        fprintf(stderr, "%lld lines left out: this processor lacks their ISA\n",
-                (long long)r.absent);
+    say_absent(&r);
     if (!good)
         return IO;
     if (r.selected == 0) {

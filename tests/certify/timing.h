@@ -35,5 +35,7 @@ void timing_destroy(timing *t);
  * with the reason in why: the key cannot be timed. */
 bool timing_key(timing *t, const work_key *key, timing_take *take, void *user,
                 int *skipped, char *why, size_t cap);
+/* false: the device takes no more work from this process. */
+bool timing_is_sound(timing *t);
 
 #endif /* KILN_TESTS_TIMING_H */

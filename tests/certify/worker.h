@@ -1,4 +1,4 @@
-/* worker.h: work done in a child process, so that a crash or a hang costs one
+/* worker.h: work done in child processes, so that a crash or a hang costs one
  * item and no more. The caller must not have started threads.
  */
 #ifndef KILN_TESTS_WORKER_H
@@ -10,27 +10,33 @@
 #include <stdio.h>
 
 #define WORKER_NOTE 1024
+#define WORKER_MOST 64 /* children at a time */
 
-/* In the child: does item `index` and writes whole lines to out. What it
- * leaves in note (WORKER_NOTE bytes) is known after a crash. */
-typedef void worker_item(void *user, int64_t index, FILE *out, char *note);
-/* In the parent: one line of the child, with its end. */
-typedef void worker_line(void *user, const char *line);
-/* In the parent: item `index` is being done. May be NULL. */
-typedef void worker_tick(void *user, int64_t index);
+/* In a child: does item `index` and writes whole lines to out. What it leaves
+ * in note (WORKER_NOTE bytes) is known after a crash. false: it is done, but
+ * the process can do no more items: another goes on. */
+typedef bool worker_item(void *user, int64_t index, FILE *out, char *note);
+/* In the parent: one line of a child, with its end. false: stop. */
+typedef bool worker_line(void *user, const char *line);
+/* In the parent: a child died or hung in item `index`. false: stop. */
+typedef bool worker_lost(void *user, int64_t index, const char *why);
+/* In the parent: so many items are behind us. May be NULL. */
+typedef void worker_tick(void *user, int64_t done);
 
 typedef struct worker {
     worker_item *item;
     worker_line *line;
+    worker_lost *lost;
     worker_tick *tick;
     void *user;
-    int timeout_s; /* without a line */
+    int timeout_s; /* of a child without a line */
+    int jobs;      /* children at a time; 0: one */
+    bool fresh;    /* a child does one part and ends */
 } worker;
 
-/* Does items first .. last-1 in one child. Returns last, or the index of the
- * item in which the child died or hung, with the reason in why; -1 when no
- * child could be had. */
-int64_t worker_run(const worker *w, int64_t first, int64_t last, char *why,
-                   size_t cap);
+/* Does the items of n parts: part i is items edges[i] .. edges[i+1]-1, in
+ * order and in one child unless an item costs it. false: stopped by a call
+ * back, or no child could be had. */
+bool worker_run(const worker *w, const int64_t *edges, int64_t n);
 
 #endif /* KILN_TESTS_WORKER_H */

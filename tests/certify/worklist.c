@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS_KERNEL 9
-#define FIELDS_KEY 8
+#define FIELDS_KERNEL 10
+#define FIELDS_KEY 9
 #define MAX_FIELDS 16
 #define MAX_NAME 512
 
@@ -63,9 +63,10 @@ static int split(char *text, char by, char **pieces)
     return n;
 }
 
-static void name_of(char *name, char kind, const char *isa, const char *text)
+static void name_of(char *name, char kind, const char *tier, const char *isa,
+                    const char *text)
 {
-    snprintf(name, MAX_NAME, "%c\t%s\t%s", kind, isa, text);
+    snprintf(name, MAX_NAME, "%c\t%s\t%s\t%s", kind, tier, isa, text);
 }
 
 typedef struct reader {
@@ -83,11 +84,8 @@ static bool fail(const reader *r, const char *problem)
     return false;
 }
 
-static bool add_name(reader *r, char kind, const char *isa, const char *text,
-                     int index)
+static bool add_name(reader *r, const char *name, int index)
 {
-    char name[MAX_NAME];
-    name_of(name, kind, isa, text);
     if (table_get(&r->w->by_name, name, -1) >= 0)
         return fail(r, "a second line for the same kernel or key");
     return table_put(&r->w->by_name, name, index) || fail(r, "out of memory");
@@ -95,40 +93,47 @@ static bool add_name(reader *r, char kind, const char *isa, const char *text,
 
 static bool read_kernel(reader *r, char **f, int n)
 {
+    char name[MAX_NAME];
     if (n != FIELDS_KERNEL)
-        return fail(r, "a kernel line has 9 fields: kernel, ISA, symbol, "
-                       "hash, op, config, standing, limits, calls");
+        return fail(r, "a kernel line has 10 fields: kernel, tier, ISA, "
+                       "symbol, hash, op, config, standing, limits, calls");
     int index = r->w->n_kernels++;
     work_kernel *k = &r->w->kernels[index];
-    *k = (work_kernel){.isa = f[1], .symbol = f[2], .hash = f[3]};
-    k->op = f[4];
-    k->config = f[5];
-    k->standing = strcmp(f[6], "1") == 0;
-    k->limits = f[7];
+    *k = (work_kernel){.tier = f[1], .isa = f[2], .symbol = f[3]};
+    k->hash = f[4];
+    k->op = f[5];
+    k->config = f[6];
+    k->standing = strcmp(f[7], "1") == 0;
+    k->limits = f[8];
     k->calls = r->part;
-    k->n_calls = split(f[8], ';', r->part);
+    k->n_calls = split(f[9], ';', r->part);
     r->part += k->n_calls;
     if (k->n_calls == 0)
         return fail(r, "a kernel without calls");
-    return add_name(r, 's', k->isa, k->symbol, index);
+    name_of(name, 's', k->tier, k->isa, k->symbol);
+    return add_name(r, name, index);
 }
 
 static bool read_key(reader *r, char **f, int n)
 {
+    char name[MAX_NAME];
     if (n != FIELDS_KEY)
-        return fail(r, "a key line has 8 fields: key, ISA, key, ranges, op, "
-                       "configs, standing, call");
+        return fail(r, "a key line has 9 fields: key, tier, ISA, key, ranges, "
+                       "op, configs, standing, call");
     int index = r->w->n_keys++;
     work_key *k = &r->w->keys[index];
-    *k = (work_key){.isa = f[1], .key = f[2], .ranges = f[3], .op = f[4]};
+    *k = (work_key){.tier = f[1], .isa = f[2], .key = f[3]};
+    k->ranges = f[4];
+    k->op = f[5];
     k->configs = r->part;
-    k->n_configs = split(f[5], ',', r->part);
+    k->n_configs = split(f[6], ',', r->part);
     r->part += k->n_configs;
-    k->standing = f[6];
-    k->call = f[7];
+    k->standing = f[7];
+    k->call = f[8];
     if (k->n_configs == 0)
         return fail(r, "a key without configs");
-    return add_name(r, 'k', k->isa, k->key, index);
+    name_of(name, 'k', k->tier, k->isa, k->key);
+    return add_name(r, name, index);
 }
 
 static bool read_line(reader *r, char *line)
@@ -202,20 +207,32 @@ bool worklist_has_op(const char *ops, const char *op)
     return ops == NULL;
 }
 
-const work_kernel *worklist_kernel(const worklist *w, const char *isa,
-                                   const char *symbol)
+const work_kernel *worklist_kernel(const worklist *w, const char *tier,
+                                   const char *isa, const char *symbol)
 {
     char name[MAX_NAME];
-    name_of(name, 's', isa, symbol);
+    name_of(name, 's', tier, isa, symbol);
     int i = table_get(&w->by_name, name, -1);
     return i < 0 ? NULL : &w->kernels[i];
 }
 
-const work_key *worklist_key(const worklist *w, const char *isa,
-                             const char *key)
+const work_key *worklist_key(const worklist *w, const char *tier,
+                             const char *isa, const char *key)
 {
     char name[MAX_NAME];
-    name_of(name, 'k', isa, key);
+    name_of(name, 'k', tier, isa, key);
     int i = table_get(&w->by_name, name, -1);
     return i < 0 ? NULL : &w->keys[i];
+}
+
+/* Lists are alike, so what is common is soon found. */
+bool worklist_share_calls(const work_kernel *a, const work_kernel *b)
+{
+    if (strcmp(a->op, b->op) != 0)
+        return false;
+    for (int i = 0; i < a->n_calls; i++)
+        for (int k = 0; k < b->n_calls; k++)
+            if (strcmp(a->calls[i], b->calls[k]) == 0)
+                return true;
+    return false;
 }

@@ -1,9 +1,10 @@
 /* worklist.h: what `kiln candidates` wants certified, read from its list.
  *
  * One line each, fields apart by tabs:
- *   kernel ISA SYMBOL HASH OP CONFIG STANDING LIMITS CALL; CALL; ...
- *   key    ISA KEY RANGES OP CONFIG,CONFIG,... STANDING CALL
- * A line that starts with # names the fields.
+ *   kernel TIER ISA SYMBOL HASH OP CONFIG STANDING LIMITS CALL; CALL; ...
+ *   key    TIER ISA KEY RANGES OP CONFIG,CONFIG,... STANDING CALL
+ * ISA is "-" where the tier has none. A line that starts with # names the
+ * fields.
  */
 #ifndef KILN_TESTS_WORKLIST_H
 #define KILN_TESTS_WORKLIST_H
@@ -14,7 +15,8 @@
 #include "table.h"
 
 typedef struct work_kernel {
-    const char *isa;
+    const char *tier;
+    const char *isa; /* "-": none */
     const char *symbol;
     const char *hash;
     const char *op;
@@ -26,6 +28,7 @@ typedef struct work_kernel {
 } work_kernel;
 
 typedef struct work_key {
+    const char *tier;
     const char *isa;
     const char *key;
     const char *ranges;
@@ -52,11 +55,14 @@ void worklist_free(worklist *w);
 
 /* Whether op is one of a list such as "softmax,silu"; NULL takes all. */
 bool worklist_has_op(const char *ops, const char *op);
-/* The kernel of an ISA by its symbol, or NULL. */
-const work_kernel *worklist_kernel(const worklist *w, const char *isa,
-                                   const char *symbol);
-/* The key of an ISA by its text, or NULL. */
-const work_key *worklist_key(const worklist *w, const char *isa,
-                             const char *key);
+/* The kernel of a tier and ISA by its symbol, or NULL. */
+const work_kernel *worklist_kernel(const worklist *w, const char *tier,
+                                   const char *isa, const char *symbol);
+/* The key of a tier and ISA by its text, or NULL. */
+const work_key *worklist_key(const worklist *w, const char *tier,
+                             const char *isa, const char *key);
+/* Whether two kernels are of one op and are judged at a common call: such
+ * lines are neighbours. */
+bool worklist_share_calls(const work_kernel *a, const work_kernel *b);
 
 #endif /* KILN_TESTS_WORKLIST_H */

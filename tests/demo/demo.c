@@ -3,7 +3,7 @@
  *
  * sources beside tests/truth: tests/certify/ call, guard, fill and judge.
  * Reads what `kiln census` prints, fields apart by tabs:
- *   model note call keys limits state
+ *   model note call keys limits state tier
  */
 #define _GNU_SOURCE
 #include <stdio.h>

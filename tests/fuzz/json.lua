@@ -9,7 +9,7 @@ local project = require "project"
 
 host.clear()
 host.small()
-local p = assert(project.open({spec = {"spec"}}))
+local p = assert(project.open({spec = {"spec"}})).targets[1]
 
 local by_symbol, groups = {}, {}
 for _, entry in pairs(p.keys) do
@@ -27,6 +27,7 @@ local known = {
     hash = function() return "cafe" end, -- whatever the kernels' texts are
     entry = function(key) return p.keys[key] end,
     config = function(entry, text) return groups[entry.group][text] end,
+    tier = "cpu",
     isa = function(name) return name == "base" or name == "avx2" end,
     left_out = function(op) return op == "softmax" end,
 }
@@ -35,8 +36,8 @@ return function(input)
     host.clear()
     if input:sub(1, 1) == "{" then
         host.put("config.json", input)
-        local calls = census.of_file(p.model, "config.json")
-        census.keys(p.model, p.handle, p.arch, calls, p.keep)
+        local calls = census.of_file(p, "config.json")
+        census.keys(p.handle, p.arch, calls, p.keep)
     else
         host.put("evidence.jsonl", input:sub(2))
         evidence.load({"evidence.jsonl"}, known)

@@ -1,5 +1,6 @@
-/* sources: tests/fuzz/bytes.c runtime/ runtime/core/ runtime/cpu/ out/table/
- * out/table/op/ out/table/cpu/ out/cpu/units/ tests/truth/
+/* sources: tests/fuzz/bytes.c runtime/ runtime/core/ runtime/cpu/ runtime/cuda/
+ * out/table/ out/table/op/ out/table/cpu/ out/table/sm75/
+ * out/table/sm80/ out/table/sm90/ build/cuda/ out/cpu/units/ tests/truth/
  * tests/certify/call.c tests/certify/fill.c tests/certify/guard.c
  * tests/certify/judge.c */
 /* Plans of any tensors and attributes. What is planned, of few elements, runs

@@ -152,13 +152,42 @@ static const kiln_slot slots[] = {
     {KILN_SLOT_ROW_STRIDE, 1, NO_EXPR},
 };
 static const kiln_recipe recipe = {
-    slots, COUNT(slots), EXPR("rows * row", units_code), EXPR("1", one_code)};
+    .slots = slots,
+    .n_slots = COUNT(slots),
+    .units = EXPR("rows * row", units_code),
+    .grain = EXPR("1", one_code),
+};
 static const int64_t values[] = {0};
 
 #define KERNEL(fn)                                                             \
     {                                                                          \
-#fn, "is=" #fn, values, 1, &recipe, fn, 0                              \
+#fn, "is=" #fn, values, 1, &recipe, fn, 0, NULL                        \
     }
+
+/* CUDA: one block of one thread an element. */
+static const kiln_recipe cuda_recipe = {
+    .slots = slots,
+    .n_slots = COUNT(slots),
+    .units = EXPR("rows * row", units_code),
+    .threads = EXPR("1", one_code),
+};
+static const unsigned char image[] = "kiln-emu:\n"; /* the program itself */
+static const kiln_module module = {"all", image, image + sizeof image, ""};
+
+#define CUDA_KERNEL(fn)                                                        \
+    {                                                                          \
+        "cuda_" #fn, "is=" #fn, values, 1, &cuda_recipe, NULL, 0, &module      \
+    }
+
+static const kiln_kernel cuda_kernels[] = {
+    CUDA_KERNEL(right),         CUDA_KERNEL(zeros),
+    CUDA_KERNEL(drops_tail),    CUDA_KERNEL(writes_on),
+    CUDA_KERNEL(writes_before), CUDA_KERNEL(reads_output),
+    CUDA_KERNEL(writes_input),  CUDA_KERNEL(remembers),
+    CUDA_KERNEL(tires),         CUDA_KERNEL(crashes),
+    CUDA_KERNEL(aborts),        CUDA_KERNEL(slow),
+};
+static const uint16_t cuda_configs[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 
 static const kiln_kernel kernels[] = {
     KERNEL(right),        KERNEL(zeros),      KERNEL(drops_nan),
@@ -193,25 +222,35 @@ static const kiln_ladder ladders[] = {{"n", edges, COUNT(edges), NULL, 0}};
 static const kiln_cell cells[] = {{KILN_CELL1(0), 0, 0, 0, 1.0f},
                                   {KILN_CELL1(1), 0, 0, 0, 1.0f}};
 static kiln_group groups[3];
+static kiln_group cuda_groups[3];
 static kiln_op_keys keys = {"relu", groups, 3, kernels, COUNT(kernels)};
+static kiln_op_keys cuda_keys = {"relu", cuda_groups, 3, cuda_kernels,
+                                 COUNT(cuda_kernels)};
 
 static const kiln_op *const ops[] = {&relu_op};
 static const kiln_op_keys *const op_keys[] = {&keys};
-static const char *const devices[] = {"Some Processor"};
+static const kiln_op_keys *const cuda_op_keys[] = {&cuda_keys};
+static const char *const devices[] = {"Some Device"};
 static const kiln_tier_table base = {"cpu", "base", devices, 1, op_keys, 1};
-static const kiln_tier_table *const tiers[] = {&base};
-static const kiln_arch archs[] = {{"cpu", "cpu", 0, NULL, 0}};
+static const kiln_tier_table sm80 = {"sm80", "", devices, 1, cuda_op_keys, 1};
+static const kiln_tier_table sm90 = {"sm90", "", devices, 1, cuda_op_keys, 1};
+static const kiln_tier_table *const tiers[] = {&base, &sm80, &sm90};
+static const kiln_arch archs[] = {
+    {"a100", "sm80", 0, NULL, 0, "", 80},
+    {"cpu", "cpu", 0, NULL, 0, "", 0},
+    {"h200", "sm90", 0, NULL, 0, "NVIDIA H200", 90},
+};
 
 const kiln_tables kiln_generated_tables = {
     .layout = KILN_TABLE_LAYOUT,
     .ladders = ladders,
     .n_ladders = 1,
     .archs = archs,
-    .n_archs = 1,
+    .n_archs = COUNT(archs),
     .ops = ops,
     .n_ops = 1,
     .tiers = tiers,
-    .n_tiers = 1,
+    .n_tiers = COUNT(tiers),
 };
 
 static int by_packed(const void *a, const void *b)
@@ -236,7 +275,11 @@ int certify_tables_init(void **state)
         groups[layout].n_cells = COUNT(cells);
         groups[layout].configs = configs;
         groups[layout].n_configs = COUNT(configs);
+        cuda_groups[layout] = groups[layout];
+        cuda_groups[layout].configs = cuda_configs;
+        cuda_groups[layout].n_configs = COUNT(cuda_configs);
     }
     qsort(groups, 3, sizeof *groups, by_packed);
+    qsort(cuda_groups, 3, sizeof *cuda_groups, by_packed);
     return 0;
 }

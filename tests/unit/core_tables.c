@@ -531,9 +531,9 @@ static const kiln_op *const ops[] = {&add,     &chunked, &loop, &misuse,
 static const char *const arch_fields[] = {"width"};
 static const int64_t width[] = {8};
 static const kiln_arch archs[] = {
-    {"aligned", "cpu", KILN_CLASS_ALIGN, width, 1},
-    {"classed", "cpu", KILN_CLASS_ALIGN | KILN_CLASS_WIDE, width, 1},
-    {"plain", "cpu", 0, width, 1},
+    {"aligned", "cpu", KILN_CLASS_ALIGN, width, 1, "", 0},
+    {"classed", "cpu", KILN_CLASS_ALIGN | KILN_CLASS_WIDE, width, 1, "", 0},
+    {"plain", "cpu", 0, width, 1, "", 0},
 };
 const kiln_arch *const core_aligned = &archs[0];
 const kiln_arch *const core_classed = &archs[1];
@@ -581,29 +581,39 @@ static const kiln_slot softmax_slots[] = {WHERE, PLACE(0), PLACE(1)};
 
 /* Lets of a recipe end in rows and cols of the space. */
 static const kiln_recipe add_recipe = {
-    add_slots, COUNT(add_slots), CODE("rows * cols", L(0), L(1), X(MUL)),
-    CODE("lanes * 4", INS(CONFIG, 0, 0), I(4), X(MUL))};
-static const kiln_recipe quad_recipe = {quad_slots, 4, CODE("rows", L(0)),
-                                        CODE("0", I(0))};
-static const kiln_recipe update_recipe = {quad_slots, 2, CODE("rows", L(0)),
-                                          CODE("0", I(0))};
+    add_slots,
+    COUNT(add_slots),
+    CODE("rows * cols", L(0), L(1), X(MUL)),
+    CODE("lanes * 4", INS(CONFIG, 0, 0), I(4), X(MUL)),
+    ABSENT,
+    ABSENT,
+    ABSENT};
+static const kiln_recipe quad_recipe = {
+    quad_slots, 4, CODE("rows", L(0)), CODE("0", I(0)), ABSENT, ABSENT, ABSENT};
+static const kiln_recipe update_recipe = {
+    quad_slots, 2, CODE("rows", L(0)), CODE("0", I(0)), ABSENT, ABSENT, ABSENT};
 static const kiln_recipe softmax_recipe = {
-    softmax_slots, COUNT(softmax_slots), CODE("rows", L(2)),
-    CODE("max(1, 100 // cols)", I(1), I(100), L(3), X(FLOORDIV), C(MAX, 2))};
+    softmax_slots,
+    COUNT(softmax_slots),
+    CODE("rows", L(2)),
+    CODE("max(1, 100 // cols)", I(1), I(100), L(3), X(FLOORDIV), C(MAX, 2)),
+    ABSENT,
+    ABSENT,
+    ABSENT};
 
 static const int64_t lanes[] = {8, 16};
 static const kiln_kernel add_kernels[] = {
-    {"add_8", "lanes=8", &lanes[0], 1, &add_recipe, NULL, 0},
-    {"add_16", "lanes=16", &lanes[1], 1, &add_recipe, NULL, 0},
+    {"add_8", "lanes=8", &lanes[0], 1, &add_recipe, NULL, 0, NULL},
+    {"add_16", "lanes=16", &lanes[1], 1, &add_recipe, NULL, 0, NULL},
 };
 static const kiln_kernel quad_kernels[] = {
-    {"quad_8", "lanes=8", &lanes[0], 1, &quad_recipe, NULL, 0}};
+    {"quad_8", "lanes=8", &lanes[0], 1, &quad_recipe, NULL, 0, NULL}};
 static const kiln_kernel update_kernels[] = {
-    {"update_8", "lanes=8", &lanes[0], 1, &update_recipe, NULL, 0}};
+    {"update_8", "lanes=8", &lanes[0], 1, &update_recipe, NULL, 0, NULL}};
 static const kiln_kernel softmax_kernels[] = {
-    {"softmax_8", "lanes=8", &lanes[0], 1, &softmax_recipe, NULL, 0},
-    {"softmax_16", "lanes=16", &lanes[1], 1, &softmax_recipe, NULL, 0},
-    {"softmax_32", "lanes=32", &lanes[1], 1, &softmax_recipe, NULL, 0},
+    {"softmax_8", "lanes=8", &lanes[0], 1, &softmax_recipe, NULL, 0, NULL},
+    {"softmax_16", "lanes=16", &lanes[1], 1, &softmax_recipe, NULL, 0, NULL},
+    {"softmax_32", "lanes=32", &lanes[1], 1, &softmax_recipe, NULL, 0, NULL},
 };
 
 #define CENSUS(i) (KILN_CENSUS_BIT | (i))

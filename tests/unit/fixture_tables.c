@@ -126,24 +126,26 @@ static const kiln_slot slots[] = {
 
 #define UNITS CODE("rows * row", LET(0), LET(1), {KILN_X_MUL, 0, 0, 0})
 
-static const kiln_recipe scale_recipe = {slots, COUNT(slots), UNITS,
-                                         CODE("grain", INT(FIXTURE_GRAIN))};
-static const kiln_recipe axpy_recipe = {slots, COUNT(slots) - 3, UNITS,
-                                        CODE("grain", INT(FIXTURE_GRAIN))};
+static const kiln_recipe scale_recipe = {
+    slots,  COUNT(slots), UNITS, CODE("grain", INT(FIXTURE_GRAIN)),
+    ABSENT, ABSENT,       ABSENT};
+static const kiln_recipe axpy_recipe = {
+    slots,  COUNT(slots) - 3, UNITS, CODE("grain", INT(FIXTURE_GRAIN)),
+    ABSENT, ABSENT,           ABSENT};
 
 static const int64_t config_values[] = {1, 2};
 
 static const kiln_kernel scale_kernels[] = {
     {"scale_map_f32_b1", "block=1", &config_values[0], 1, &scale_recipe,
-     scale_f32, 0.25},
+     scale_f32, 0.25, NULL},
     {"scale_map_f32_b2", "block=2", &config_values[1], 1, &scale_recipe,
-     scale_f32, 0.5},
+     scale_f32, 0.5, NULL},
     {"scale_map_f64_b1", "block=1", &config_values[0], 1, &scale_recipe,
-     scale_f64, 0.0},
+     scale_f64, 0.0, NULL},
 };
 static const kiln_kernel axpy_kernels[] = {
     {"axpy_map_f32_b1", "block=1", &config_values[0], 1, &axpy_recipe, axpy_f32,
-     0.75},
+     0.75, NULL},
 };
 
 #define NUMEL_X CODE("numel(x)", TENSOR(0), {KILN_X_NUMEL, 0, 0, 0})
@@ -378,9 +380,9 @@ static const kiln_tier_table sm90 = {"sm90", "", devices, 1, NULL, 0};
 static const kiln_tier_table *const tiers[] = {&avx2, &base, &sm90};
 
 static const kiln_arch archs[] = {
-    {"h200", "sm90", KILN_CLASS_ALIGN, NULL, 0},
-    {"plain", "cpu", 0, NULL, 0},
-    {"strict", "cpu", KILN_CLASS_ALIGN, NULL, 0},
+    {"h200", "sm90", KILN_CLASS_ALIGN, NULL, 0, "", 0},
+    {"plain", "cpu", 0, NULL, 0, "", 0},
+    {"strict", "cpu", KILN_CLASS_ALIGN, NULL, 0, "", 0},
 };
 
 const kiln_tables kiln_generated_tables = {

@@ -1,6 +1,6 @@
 /* sources: runtime/core/ tests/unit/fixture_tables.c runtime/kiln_context.c
    runtime/kiln_describe.c runtime/kiln_device.c runtime/kiln_plan.c
-   runtime/kiln_run.c runtime/cpu/cpu.c runtime/cpu/pool.c */
+   runtime/kiln_run.c runtime/cuda/ runtime/cpu/cpu.c runtime/cpu/pool.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,14 @@
 /* sources: runtime/core/ tests/unit/certify_tables.c tests/certify/call.c
-   tests/certify/correct.c tests/certify/fill.c tests/certify/guard.c
-   tests/certify/journal.c tests/certify/json.c tests/certify/judge.c
-   tests/certify/progress.c tests/certify/run.c tests/certify/table.c
-   tests/certify/timing.c tests/certify/worker.c tests/certify/worklist.c
-   tests/truth/
-   runtime/cpu/cpu.c runtime/cpu/pool.c runtime/kiln_context.c
+   tests/certify/contexts.c tests/certify/correct.c
+   tests/certify/correct_cpu.c tests/certify/correct_cuda.c
+   tests/certify/driver.c tests/certify/fill.c tests/certify/gpu.c
+   tests/certify/guard.c tests/certify/journal.c tests/certify/json.c
+   tests/certify/judge.c tests/certify/lines.c tests/certify/progress.c
+   tests/certify/run.c tests/certify/sample.c tests/certify/table.c
+   tests/certify/tier.c tests/certify/timing.c tests/certify/timing_cpu.c
+   tests/certify/timing_cuda.c tests/certify/worker.c
+   tests/certify/worklist.c tests/truth/
+   runtime/cuda/ runtime/cpu/cpu.c runtime/cpu/pool.c runtime/kiln_context.c
    runtime/kiln_describe.c runtime/kiln_device.c runtime/kiln_plan.c
    runtime/kiln_run.c */
 /* Runs: children, lines, the journal, the list. */
@@ -28,22 +32,31 @@
 
 typedef struct heard {
     int lines;
-    char last[100];
+    int last;
+    int lost;
+    char why[1400];
 } heard;
 
-static void hear(void *user, const char *line)
+static bool hear(void *user, const char *line)
 {
     heard *h = user;
     h->lines++;
-    snprintf(h->last, sizeof h->last, "%s", line);
+    h->last = atoi(line);
+    return h->last != 11; /* enough */
 }
 
-static void item(void *user, int64_t index, FILE *out, char *note)
+static bool lose(void *user, int64_t index, const char *why)
 {
-    const heard *h = user;
-    (void)h;
+    heard *h = user;
+    h->lost = h->lost * 10 + (int)index;
+    snprintf(h->why, sizeof h->why, "%s", why);
+    return true;
+}
+
+static bool item(void *user, int64_t index, FILE *out, char *note)
+{
+    (void)user;
     snprintf(note, WORKER_NOTE, "item %d", (int)index);
-    fprintf(out, "line %d\n", (int)index);
     if (index == 3) {
         fprintf(out, "half a line");
         fflush(out);
@@ -54,25 +67,99 @@ static void item(void *user, int64_t index, FILE *out, char *note)
     if (index == 9)
         for (;;)
             pause();
+    fprintf(out, "%d %d\n", (int)index, (int)getpid());
+    return index != 1;
+}
+
+static heard work_on(int64_t first, int64_t last)
+{
+    heard h = {0};
+    const int64_t edges[] = {first, last};
+    worker w = {.item = item, .line = hear, .lost = lose, .user = &h};
+    w.timeout_s = 1;
+    assert_true(worker_run(&w, edges, 1));
+    return h;
 }
 
 static void test_worker(void **state)
 {
     (void)state;
-    char why[200];
-    heard h = {0};
-    worker w = {.item = item, .line = hear, .user = &h, .timeout_s = 1};
-    assert_int_equal(worker_run(&w, 0, 3, why, sizeof why), 3);
+    heard h = work_on(0, 3);
     assert_int_equal(h.lines, 3);
-    assert_string_equal(h.last, "line 2\n");
-    assert_int_equal(worker_run(&w, 2, 6, why, sizeof why), 3);
-    assert_non_null(strstr(why, "signal 6"));
-    assert_non_null(strstr(why, "item 3"));
-    assert_int_equal(h.lines, 5);
-    assert_int_equal(worker_run(&w, 6, 9, why, sizeof why), 7);
-    assert_non_null(strstr(why, "exit status 5"));
-    assert_int_equal(worker_run(&w, 9, 12, why, sizeof why), 9);
-    assert_non_null(strstr(why, "no answer"));
+    assert_int_equal(h.last, 2);
+    h = work_on(2, 6);
+    assert_int_equal(h.lines, 3);
+    assert_int_equal(h.lost, 3);
+    assert_non_null(strstr(h.why, "signal 6"));
+    assert_non_null(strstr(h.why, "item 3"));
+    h = work_on(6, 9);
+    assert_int_equal(h.lost, 7);
+    assert_non_null(strstr(h.why, "exit status 5"));
+    assert_int_equal(h.last, 8);
+    h = work_on(9, 11);
+    assert_int_equal(h.lost, 9);
+    assert_non_null(strstr(h.why, "no answer"));
+    assert_int_equal(h.last, 10);
+}
+
+/* Who did item i: the child's number. */
+typedef struct children {
+    int did[16];
+    int lines;
+} children;
+
+static bool hear_child(void *user, const char *line)
+{
+    children *c = user;
+    int i, pid;
+    assert_int_equal(sscanf(line, "%d %d", &i, &pid), 2);
+    assert_int_equal(c->did[i], 0);
+    c->did[i] = pid;
+    c->lines++;
+    return true;
+}
+
+static bool lose_none(void *user, int64_t index, const char *why)
+{
+    (void)user;
+    (void)index;
+    (void)why;
+    return true;
+}
+
+static children work_together(int jobs, bool fresh)
+{
+    static const int64_t edges[] = {0, 3, 6, 6, 8, 9};
+    children c = {0};
+    worker w = {.item = item, .line = hear_child, .lost = lose_none};
+    w.user = &c;
+    w.timeout_s = 5;
+    w.jobs = jobs;
+    w.fresh = fresh;
+    assert_true(worker_run(&w, edges, 5));
+    assert_int_equal(c.lines, 7); /* all but 3 and 7 */
+    /* 1 spoils its process, 3 ends its own */
+    assert_int_equal(c.did[0], c.did[1]);
+    assert_int_not_equal(c.did[1], c.did[2]);
+    assert_int_equal(c.did[4], c.did[5]);
+    return c;
+}
+
+static void test_workers(void **state)
+{
+    (void)state;
+    children c = work_together(1, false);
+    assert_int_equal(c.did[5], c.did[6]);
+    c = work_together(1, true);
+    assert_int_not_equal(c.did[5], c.did[6]);
+    (void)work_together(4, false);
+    (void)work_together(64, true);
+    heard h = {0};
+    const int64_t edges[] = {10, 16};
+    worker w = {.item = item, .line = hear, .lost = lose, .user = &h};
+    w.timeout_s = 5;
+    assert_false(worker_run(&w, edges, 1)); /* stopped */
+    assert_int_equal(h.last, 11);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -113,18 +200,18 @@ static void test_json(void **state)
 /* --- whole runs ----------------------------------------------------------- */
 
 #define KEY_LINE(isa, n, cfgs, range)                                          \
-    "key\t" isa "\trelu/map f32 contiguous n=" n "\tn=" range "\trelu\t" cfgs  \
-    "\t-\trelu x=f32[" n "] y=f32[" n "]\n"
+    "key\tcpu\t" isa "\trelu/map f32 contiguous n=" n "\tn=" range             \
+    "\trelu\t" cfgs "\t-\trelu x=f32[" n "] y=f32[" n "]\n"
 
 static const char LIST[] =
     "# columns\n"
-    "kernel\tbase\tright\th1\trelu\tis=right\t0\tulp=0;abs=;l2=\t"
+    "kernel\tcpu\tbase\tright\th1\trelu\tis=right\t0\tulp=0;abs=;l2=\t"
     "relu x=f32[9] y=f32[9]; relu x=f32[2,3]:[4,1] y=f32[2,3]\n"
-    "kernel\tbase\tzeros\th2\trelu\tis=zeros\t1\tulp=0;abs=;l2=\t"
+    "kernel\tcpu\tbase\tzeros\th2\trelu\tis=zeros\t1\tulp=0;abs=;l2=\t"
     "relu x=f32[9] y=f32[9]\n"
-    "kernel\tbase\treads_on\th3\trelu\tis=reads_on\t0\tulp=0;abs=;l2=\t"
+    "kernel\tcpu\tbase\treads_on\th3\trelu\tis=reads_on\t0\tulp=0;abs=;l2=\t"
     "relu x=f32[9] y=f32[9]\n"
-    "kernel\tsm90\tright\th1\trelu\tis=right\t0\tulp=0;abs=;l2=\t"
+    "kernel\tsm99\t-\tright\th1\trelu\tis=right\t0\tulp=0;abs=;l2=\t"
     "relu x=f32[9] y=f32[9]\n" KEY_LINE("base", "64", "is=right,is=zeros",
                                         "1..64")
         KEY_LINE("base", "100000", "is=right,is=reads_on", "65..100000");
@@ -209,6 +296,8 @@ static void test_run(void **state)
     assert_int_equal(count_lines(f->journal, "\"kind\":\"kernel\""), 3);
     assert_int_equal(count_lines(f->journal, "\"check\":\"crash\""), 1);
     assert_int_equal(count_lines(f->journal, "\"kernel\":\"right\""), 1);
+    assert_int_equal(count_lines(f->journal, "\"reach\":\"measured\""), 5);
+    assert_int_equal(count_lines(f->journal, "\"tier\":\"cpu\""), 5);
     /* only the config whose kernel passed is timed */
     assert_int_equal(count_lines(f->journal, "\"kind\":\"key\""), 2);
     assert_int_equal(count_lines(f->journal, "\"config\":\"is=right\",\"us\""),
@@ -291,9 +380,9 @@ static void test_lists(void **state)
     char why[500], twice[2 * sizeof LIST];
     worklist w;
     refuse_list(f, "# x\nkernle\tx\n", ":2: a line starts with");
-    refuse_list(f, "kernel\ta\tb\n", ":1: a kernel line has 9");
-    refuse_list(f, "key\ta\tb\n", "a key line has 8");
-    refuse_list(f, "kernel\ta\tb\tc\td\te\t0\tg\t ;\n", "without calls");
+    refuse_list(f, "kernel\ta\tb\n", ":1: a kernel line has 10");
+    refuse_list(f, "key\ta\tb\n", "a key line has 9");
+    refuse_list(f, "kernel\tcpu\ta\tb\tc\td\te\t0\tg\t ;\n", "without calls");
     snprintf(twice, sizeof twice, "%s%s", LIST, LIST);
     refuse_list(f, twice, "second line");
     assert_false(worklist_load(&w, "/nonexistent", why, sizeof why));
@@ -305,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_worker),
+        cmocka_unit_test(test_workers),
         cmocka_unit_test_setup_teardown(test_run, make_files, drop_files),
         cmocka_unit_test_setup_teardown(test_resume, make_files, drop_files),
         cmocka_unit_test_setup_teardown(test_selection, make_files, drop_files),

@@ -1,6 +1,6 @@
 /* sources: runtime/core/ tests/unit/fixture_tables.c runtime/kiln_context.c
    runtime/kiln_describe.c runtime/kiln_device.c runtime/kiln_plan.c
-   runtime/kiln_run.c runtime/cpu/cpu.c runtime/cpu/pool.c */
+   runtime/kiln_run.c runtime/cuda/ runtime/cpu/cpu.c runtime/cpu/pool.c */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,16 +154,16 @@ static void test_wrong_tables(void **state)
 
     (void)state;
     tables.layout = KILN_TABLE_LAYOUT + 1;
-    assert_int_equal(kiln_context_create_on(&ctx, cpu, NULL, &tables),
+    assert_int_equal(kiln_context_create_on(&ctx, cpu, NULL, &tables, NULL),
                      KILN_INTERNAL);
     assert_text("make gen");
     tables = kiln_generated_tables;
     tables.n_tiers = 0;
-    assert_int_equal(kiln_context_create_on(&ctx, cpu, NULL, &tables),
+    assert_int_equal(kiln_context_create_on(&ctx, cpu, NULL, &tables, NULL),
                      KILN_DEVICE_ERROR);
     tables = kiln_generated_tables;
     tables.n_archs = 1;
-    assert_int_equal(kiln_context_create_on(&ctx, cpu, NULL, &tables),
+    assert_int_equal(kiln_context_create_on(&ctx, cpu, NULL, &tables, NULL),
                      KILN_INTERNAL);
 }
 

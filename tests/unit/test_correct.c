@@ -1,9 +1,12 @@
 /* sources: runtime/core/ tests/unit/certify_tables.c tests/certify/call.c
-   tests/certify/correct.c tests/certify/fill.c tests/certify/guard.c
-   tests/certify/journal.c tests/certify/json.c tests/certify/judge.c
-   tests/certify/worklist.c tests/certify/table.c tests/certify/timing.c
-   tests/truth/
-   runtime/cpu/cpu.c runtime/cpu/pool.c runtime/kiln_context.c
+   tests/certify/contexts.c tests/certify/correct.c
+   tests/certify/correct_cpu.c tests/certify/correct_cuda.c
+   tests/certify/driver.c tests/certify/fill.c tests/certify/gpu.c
+   tests/certify/guard.c tests/certify/journal.c tests/certify/json.c
+   tests/certify/judge.c tests/certify/sample.c tests/certify/table.c
+   tests/certify/timing.c tests/certify/timing_cpu.c
+   tests/certify/timing_cuda.c tests/certify/worklist.c tests/truth/
+   runtime/cuda/ runtime/cpu/cpu.c runtime/cpu/pool.c runtime/kiln_context.c
    runtime/kiln_describe.c runtime/kiln_device.c runtime/kiln_plan.c
    runtime/kiln_run.c */
 /* Judging and timing kernels of which all but one are wrong. */
@@ -33,7 +36,8 @@ static char *calls[] = {(char[]){"relu x=f32[1] y=f32[1]"},
 
 static work_kernel work(const char *config, const char *symbol)
 {
-    return (work_kernel){.isa = "base",
+    return (work_kernel){.tier = "cpu",
+                         .isa = "base",
                          .symbol = symbol,
                          .hash = "0",
                          .op = "relu",
@@ -43,12 +47,21 @@ static work_kernel work(const char *config, const char *symbol)
                          .n_calls = COUNT(calls)};
 }
 
+static void run(const work_kernel *k, correct_result *result, char *note,
+                size_t cap)
+{
+    correct *c = correct_create();
+    assert_non_null(c);
+    assert_true(correct_run(c, k, result, note, cap));
+    correct_destroy(c);
+}
+
 static const correct_result *judged(const char *config, const char *symbol)
 {
     static correct_result result;
     char note[NOTE];
     work_kernel k = work(config, symbol);
-    correct_run(&k, &result, note, sizeof note);
+    run(&k, &result, note, sizeof note);
     return &result;
 }
 
@@ -96,18 +109,18 @@ static void test_names_failures(void **state)
     correct_result result;
     char note[NOTE];
     k.limits = "ulp=;abs=;l2=1";
-    correct_run(&k, &result, note, sizeof note);
+    run(&k, &result, note, sizeof note);
     assert_string_equal(result.check, "limits");
     k = work("is=right", "right");
     k.op = "softmax";
-    correct_run(&k, &result, note, sizeof note);
+    run(&k, &result, note, sizeof note);
     assert_string_equal(result.check, "call");
     k.op = "relux";
-    correct_run(&k, &result, note, sizeof note);
+    run(&k, &result, note, sizeof note);
     assert_string_equal(result.check, "truth");
     k = work("is=right", "right");
     k.isa = "sm90";
-    correct_run(&k, &result, note, sizeof note);
+    run(&k, &result, note, sizeof note);
     assert_string_equal(result.check, "context");
 }
 
@@ -131,7 +144,8 @@ static void test_timing(void **state)
         *both[] = {(char[]){"is=right"}, (char[]){"is=zeros"}};
     int taken = 0, skipped = 0;
     journal j = {.fd = -1};
-    work_key k = {.isa = "base",
+    work_key k = {.tier = "cpu",
+                  .isa = "base",
                   .key = "relu/map f32 contiguous n=100000",
                   .op = "relu",
                   .configs = both,
@@ -141,9 +155,9 @@ static void test_timing(void **state)
     assert_true(timing_key(t, &k, take, &taken, &skipped, why, sizeof why));
     assert_int_equal(taken, 0);
     assert_int_equal(skipped, 2);
-    snprintf(name, sizeof name, "s\tbase\tright");
+    snprintf(name, sizeof name, "s\tcpu\tbase\tright");
     table_put(&j.states, name, JOURNAL_PASSED);
-    snprintf(name, sizeof name, "s\tbase\tzeros");
+    snprintf(name, sizeof name, "s\tcpu\tbase\tzeros");
     table_put(&j.states, name, JOURNAL_PASSED);
     assert_true(timing_key(t, &k, take, &taken, &skipped, why, sizeof why));
     assert_int_equal(taken, 2);

@@ -226,7 +226,7 @@ static void remove_tree(const char *path)
 /* Of every candidate, as if all had passed. */
 static void certify(const char *spec)
 {
-    char line[4096], path[PATHS], field[6][1024];
+    char line[4096], path[PATHS], field[7][1024];
     FILE *list, *kernels, *keys;
 
     assert_int_equal(run_kiln("candidates", spec, "candidates", 0, false), 0);
@@ -239,23 +239,24 @@ static void certify(const char *spec)
     fputs("# isa\tkernel\thash\terror\tcases\tdevice\tcompiler\n", kernels);
     snprintf(path, sizeof path, "%s/certified/cpu/r.keys.tsv", spec);
     keys = open_file(path, "w");
-    fputs("# isa\tkey\tranges\tconfig\tus\trunner_up\trunner_up_us\tdevice\n",
+    fputs("# isa\tkey\tranges\tconfig\tus\trunner_up\trunner_up_us\tdevice"
+          "\treach\n",
           keys);
     list = open_file("candidates/CANDIDATES.tsv", "r");
     while (fgets(line, sizeof line, list) != NULL) {
         if (sscanf(line,
                    "%1023[^\t]\t%1023[^\t]\t%1023[^\t]\t%1023[^\t]\t%1023[^\t]"
-                   "\t%1023[^\t]",
-                   field[0], field[1], field[2], field[3], field[4],
-                   field[5]) != 6) {
+                   "\t%1023[^\t]\t%1023[^\t]",
+                   field[0], field[1], field[2], field[3], field[4], field[5],
+                   field[6]) != 7) {
             continue;
         }
         if (strcmp(field[0], "kernel") == 0) {
-            fprintf(kernels, "%s\t%s\t%s\t0.5\t7\tchip\tcc\n", field[1],
-                    field[2], field[3]);
+            fprintf(kernels, "%s\t%s\t%s\t0.5\t7\tchip\tcc\n", field[2],
+                    field[3], field[4]);
         } else if (strcmp(field[0], "key") == 0) {
-            fprintf(keys, "%s\t%s\t%s\t%s\t1.5\t-\t-\tchip\n", field[1],
-                    field[2], field[3], field[5]);
+            fprintf(keys, "%s\t%s\t%s\t%s\t1.5\t-\t-\tchip\tmeasured\n",
+                    field[2], field[3], field[4], field[6]);
         }
     }
     fclose(list);

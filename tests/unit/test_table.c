@@ -1,5 +1,5 @@
 /* sources: runtime/core/ out/table/ out/table/op/ out/table/cpu/
- * out/cpu/units/ */
+ * out/table/sm75/ out/table/sm80/ out/table/sm90/ build/cuda/ out/cpu/units/ */
 /* Walks every row of the committed tables: nothing dangles, nothing is out of
  * order, each key is found by the look-up, and KEYS.tsv and STALE.tsv list the
  * same. OUT names another tree than out/.

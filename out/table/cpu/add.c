@@ -91,7 +91,7 @@ static const kiln_ins add_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe add_map_contiguous =
-    {add_map_contiguous_slots, 5, {"rows * cdiv(cols, block)", add_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", add_map_contiguous_grain_code, 7}};
+    {add_map_contiguous_slots, 5, {"rows * cdiv(cols, block)", add_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", add_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_ins add_map_general_slots_12_expr_code[] = {
     {KILN_X_ATTR, 0, 0, 0.0},
@@ -132,7 +132,7 @@ static const kiln_ins add_map_general_grain_code[] = {
 };
 
 static const kiln_recipe add_map_general =
-    {add_map_general_slots, 13, {"rows * cdiv(cols, block)", add_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", add_map_general_grain_code, 7}};
+    {add_map_general_slots, 13, {"rows * cdiv(cols, block)", add_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", add_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_ins add_map_inner_slots_9_expr_code[] = {
     {KILN_X_ATTR, 0, 0, 0.0},
@@ -170,7 +170,7 @@ static const kiln_ins add_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe add_map_inner =
-    {add_map_inner_slots, 10, {"rows * cdiv(cols, block)", add_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", add_map_inner_grain_code, 7}};
+    {add_map_inner_slots, 10, {"rows * cdiv(cols, block)", add_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", add_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel add_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel add_map_bf16_f32_contiguous_block4096_base;
@@ -849,27 +849,27 @@ static const int64_t kiln_keys_cpu_base_add_kernels_add_map_f64_inner_block4096_
 };
 
 static const kiln_kernel kiln_keys_cpu_base_add_kernels[] = {
-    {"add_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_contiguous_block4096_base, 0.3333},
-    {"add_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_f32_contiguous_block4096_base, 0.3333},
-    {"add_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_f32_general_block4096_values, 1, &add_map_general, add_map_bf16_f32_general_block4096_base, 0.3333},
-    {"add_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_f32_inner_block4096_values, 1, &add_map_inner, add_map_bf16_f32_inner_block4096_base, 0.3333},
-    {"add_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_general_block4096_values, 1, &add_map_general, add_map_bf16_general_block4096_base, 0.3333},
-    {"add_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_inner_block4096_values, 1, &add_map_inner, add_map_bf16_inner_block4096_base, 0.3333},
-    {"add_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_contiguous_block4096_base, 0.3333},
-    {"add_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_f32_contiguous_block4096_base, 0.3333},
-    {"add_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_f32_general_block4096_values, 1, &add_map_general, add_map_f16_f32_general_block4096_base, 0.3333},
-    {"add_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_f32_inner_block4096_values, 1, &add_map_inner, add_map_f16_f32_inner_block4096_base, 0.3333},
-    {"add_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_general_block4096_values, 1, &add_map_general, add_map_f16_general_block4096_base, 0.3333},
-    {"add_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_inner_block4096_values, 1, &add_map_inner, add_map_f16_inner_block4096_base, 0.3333},
-    {"add_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f32_contiguous_block4096_base, 0.3333},
-    {"add_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f32_general_block4096_values, 1, &add_map_general, add_map_f32_general_block4096_base, 0.3333},
-    {"add_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f32_inner_block4096_values, 1, &add_map_inner, add_map_f32_inner_block4096_base, 0.3333},
-    {"add_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_contiguous_block4096_base, 0.0},
-    {"add_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_f32_contiguous_block4096_base, 0.0},
-    {"add_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_f32_general_block4096_values, 1, &add_map_general, add_map_f64_f32_general_block4096_base, 0.0},
-    {"add_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_f32_inner_block4096_values, 1, &add_map_inner, add_map_f64_f32_inner_block4096_base, 0.0},
-    {"add_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_general_block4096_values, 1, &add_map_general, add_map_f64_general_block4096_base, 0.0},
-    {"add_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_inner_block4096_values, 1, &add_map_inner, add_map_f64_inner_block4096_base, 0.0},
+    {"add_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_contiguous_block4096_base, 0.3333, NULL},
+    {"add_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_f32_contiguous_block4096_base, 0.3333, NULL},
+    {"add_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_f32_general_block4096_values, 1, &add_map_general, add_map_bf16_f32_general_block4096_base, 0.3333, NULL},
+    {"add_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_f32_inner_block4096_values, 1, &add_map_inner, add_map_bf16_f32_inner_block4096_base, 0.3333, NULL},
+    {"add_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_general_block4096_values, 1, &add_map_general, add_map_bf16_general_block4096_base, 0.3333, NULL},
+    {"add_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_bf16_inner_block4096_values, 1, &add_map_inner, add_map_bf16_inner_block4096_base, 0.3333, NULL},
+    {"add_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_contiguous_block4096_base, 0.3333, NULL},
+    {"add_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_f32_contiguous_block4096_base, 0.3333, NULL},
+    {"add_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_f32_general_block4096_values, 1, &add_map_general, add_map_f16_f32_general_block4096_base, 0.3333, NULL},
+    {"add_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_f32_inner_block4096_values, 1, &add_map_inner, add_map_f16_f32_inner_block4096_base, 0.3333, NULL},
+    {"add_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_general_block4096_values, 1, &add_map_general, add_map_f16_general_block4096_base, 0.3333, NULL},
+    {"add_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f16_inner_block4096_values, 1, &add_map_inner, add_map_f16_inner_block4096_base, 0.3333, NULL},
+    {"add_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f32_contiguous_block4096_base, 0.3333, NULL},
+    {"add_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f32_general_block4096_values, 1, &add_map_general, add_map_f32_general_block4096_base, 0.3333, NULL},
+    {"add_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f32_inner_block4096_values, 1, &add_map_inner, add_map_f32_inner_block4096_base, 0.3333, NULL},
+    {"add_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_contiguous_block4096_base, 0.0, NULL},
+    {"add_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_f32_contiguous_block4096_base, 0.0, NULL},
+    {"add_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_f32_general_block4096_values, 1, &add_map_general, add_map_f64_f32_general_block4096_base, 0.0, NULL},
+    {"add_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_f32_inner_block4096_values, 1, &add_map_inner, add_map_f64_f32_inner_block4096_base, 0.0, NULL},
+    {"add_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_general_block4096_values, 1, &add_map_general, add_map_f64_general_block4096_base, 0.0, NULL},
+    {"add_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_add_kernels_add_map_f64_inner_block4096_values, 1, &add_map_inner, add_map_f64_inner_block4096_base, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_add =
@@ -1552,27 +1552,27 @@ static const int64_t kiln_keys_cpu_avx2_add_kernels_add_map_f64_inner_block4096_
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_add_kernels[] = {
-    {"add_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_contiguous_block4096_avx2, 0.3333},
-    {"add_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_f32_contiguous_block4096_avx2, 0.3333},
-    {"add_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_f32_general_block4096_values, 1, &add_map_general, add_map_bf16_f32_general_block4096_avx2, 0.3333},
-    {"add_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_f32_inner_block4096_values, 1, &add_map_inner, add_map_bf16_f32_inner_block4096_avx2, 0.3333},
-    {"add_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_general_block4096_values, 1, &add_map_general, add_map_bf16_general_block4096_avx2, 0.3333},
-    {"add_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_inner_block4096_values, 1, &add_map_inner, add_map_bf16_inner_block4096_avx2, 0.3333},
-    {"add_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_contiguous_block4096_avx2, 0.3333},
-    {"add_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_f32_contiguous_block4096_avx2, 0.3333},
-    {"add_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_f32_general_block4096_values, 1, &add_map_general, add_map_f16_f32_general_block4096_avx2, 0.3333},
-    {"add_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_f32_inner_block4096_values, 1, &add_map_inner, add_map_f16_f32_inner_block4096_avx2, 0.3333},
-    {"add_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_general_block4096_values, 1, &add_map_general, add_map_f16_general_block4096_avx2, 0.3333},
-    {"add_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_inner_block4096_values, 1, &add_map_inner, add_map_f16_inner_block4096_avx2, 0.3333},
-    {"add_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f32_contiguous_block4096_avx2, 0.3333},
-    {"add_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f32_general_block4096_values, 1, &add_map_general, add_map_f32_general_block4096_avx2, 0.3333},
-    {"add_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f32_inner_block4096_values, 1, &add_map_inner, add_map_f32_inner_block4096_avx2, 0.3333},
-    {"add_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_contiguous_block4096_avx2, 0.0},
-    {"add_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_f32_contiguous_block4096_avx2, 0.0},
-    {"add_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_f32_general_block4096_values, 1, &add_map_general, add_map_f64_f32_general_block4096_avx2, 0.0},
-    {"add_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_f32_inner_block4096_values, 1, &add_map_inner, add_map_f64_f32_inner_block4096_avx2, 0.0},
-    {"add_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_general_block4096_values, 1, &add_map_general, add_map_f64_general_block4096_avx2, 0.0},
-    {"add_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_inner_block4096_values, 1, &add_map_inner, add_map_f64_inner_block4096_avx2, 0.0},
+    {"add_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"add_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_bf16_f32_contiguous_block4096_avx2, 0.3333, NULL},
+    {"add_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_f32_general_block4096_values, 1, &add_map_general, add_map_bf16_f32_general_block4096_avx2, 0.3333, NULL},
+    {"add_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_f32_inner_block4096_values, 1, &add_map_inner, add_map_bf16_f32_inner_block4096_avx2, 0.3333, NULL},
+    {"add_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_general_block4096_values, 1, &add_map_general, add_map_bf16_general_block4096_avx2, 0.3333, NULL},
+    {"add_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_bf16_inner_block4096_values, 1, &add_map_inner, add_map_bf16_inner_block4096_avx2, 0.3333, NULL},
+    {"add_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"add_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f16_f32_contiguous_block4096_avx2, 0.3333, NULL},
+    {"add_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_f32_general_block4096_values, 1, &add_map_general, add_map_f16_f32_general_block4096_avx2, 0.3333, NULL},
+    {"add_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_f32_inner_block4096_values, 1, &add_map_inner, add_map_f16_f32_inner_block4096_avx2, 0.3333, NULL},
+    {"add_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_general_block4096_values, 1, &add_map_general, add_map_f16_general_block4096_avx2, 0.3333, NULL},
+    {"add_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f16_inner_block4096_values, 1, &add_map_inner, add_map_f16_inner_block4096_avx2, 0.3333, NULL},
+    {"add_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f32_contiguous_block4096_avx2, 0.3333, NULL},
+    {"add_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f32_general_block4096_values, 1, &add_map_general, add_map_f32_general_block4096_avx2, 0.3333, NULL},
+    {"add_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f32_inner_block4096_values, 1, &add_map_inner, add_map_f32_inner_block4096_avx2, 0.3333, NULL},
+    {"add_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_contiguous_block4096_avx2, 0.0, NULL},
+    {"add_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_f32_contiguous_block4096_values, 1, &add_map_contiguous, add_map_f64_f32_contiguous_block4096_avx2, 0.0, NULL},
+    {"add_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_f32_general_block4096_values, 1, &add_map_general, add_map_f64_f32_general_block4096_avx2, 0.0, NULL},
+    {"add_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_f32_inner_block4096_values, 1, &add_map_inner, add_map_f64_f32_inner_block4096_avx2, 0.0, NULL},
+    {"add_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_general_block4096_values, 1, &add_map_general, add_map_f64_general_block4096_avx2, 0.0, NULL},
+    {"add_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_add_kernels_add_map_f64_inner_block4096_values, 1, &add_map_inner, add_map_f64_inner_block4096_avx2, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_add =

@@ -76,7 +76,7 @@ static const kiln_ins exp_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe exp_map_contiguous =
-    {exp_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", exp_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", exp_map_contiguous_grain_code, 7}};
+    {exp_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", exp_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", exp_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot exp_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -109,7 +109,7 @@ static const kiln_ins exp_map_general_grain_code[] = {
 };
 
 static const kiln_recipe exp_map_general =
-    {exp_map_general_slots, 9, {"rows * cdiv(cols, block)", exp_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", exp_map_general_grain_code, 7}};
+    {exp_map_general_slots, 9, {"rows * cdiv(cols, block)", exp_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", exp_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot exp_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -140,7 +140,7 @@ static const kiln_ins exp_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe exp_map_inner =
-    {exp_map_inner_slots, 7, {"rows * cdiv(cols, block)", exp_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", exp_map_inner_grain_code, 7}};
+    {exp_map_inner_slots, 7, {"rows * cdiv(cols, block)", exp_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", exp_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel exp_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel exp_map_bf16_general_block4096_base;
@@ -534,18 +534,18 @@ static const int64_t kiln_keys_cpu_base_exp_kernels_exp_map_f64_inner_block4096_
 };
 
 static const kiln_kernel kiln_keys_cpu_base_exp_kernels[] = {
-    {"exp_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_bf16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_bf16_contiguous_block4096_base, 0.3333},
-    {"exp_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_bf16_general_block4096_values, 1, &exp_map_general, exp_map_bf16_general_block4096_base, 0.3333},
-    {"exp_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_bf16_inner_block4096_values, 1, &exp_map_inner, exp_map_bf16_inner_block4096_base, 0.3333},
-    {"exp_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f16_contiguous_block4096_base, 0.3334},
-    {"exp_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f16_general_block4096_values, 1, &exp_map_general, exp_map_f16_general_block4096_base, 0.3334},
-    {"exp_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f16_inner_block4096_values, 1, &exp_map_inner, exp_map_f16_inner_block4096_base, 0.3334},
-    {"exp_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f32_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f32_contiguous_block4096_base, 0.5763},
-    {"exp_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f32_general_block4096_values, 1, &exp_map_general, exp_map_f32_general_block4096_base, 0.5763},
-    {"exp_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f32_inner_block4096_values, 1, &exp_map_inner, exp_map_f32_inner_block4096_base, 0.5762},
-    {"exp_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f64_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f64_contiguous_block4096_base, 0.6667},
-    {"exp_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f64_general_block4096_values, 1, &exp_map_general, exp_map_f64_general_block4096_base, 0.6667},
-    {"exp_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f64_inner_block4096_values, 1, &exp_map_inner, exp_map_f64_inner_block4096_base, 0.6667},
+    {"exp_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_bf16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_bf16_contiguous_block4096_base, 0.3333, NULL},
+    {"exp_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_bf16_general_block4096_values, 1, &exp_map_general, exp_map_bf16_general_block4096_base, 0.3333, NULL},
+    {"exp_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_bf16_inner_block4096_values, 1, &exp_map_inner, exp_map_bf16_inner_block4096_base, 0.3333, NULL},
+    {"exp_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f16_contiguous_block4096_base, 0.3334, NULL},
+    {"exp_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f16_general_block4096_values, 1, &exp_map_general, exp_map_f16_general_block4096_base, 0.3334, NULL},
+    {"exp_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f16_inner_block4096_values, 1, &exp_map_inner, exp_map_f16_inner_block4096_base, 0.3334, NULL},
+    {"exp_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f32_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f32_contiguous_block4096_base, 0.5763, NULL},
+    {"exp_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f32_general_block4096_values, 1, &exp_map_general, exp_map_f32_general_block4096_base, 0.5763, NULL},
+    {"exp_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f32_inner_block4096_values, 1, &exp_map_inner, exp_map_f32_inner_block4096_base, 0.5762, NULL},
+    {"exp_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f64_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f64_contiguous_block4096_base, 0.6667, NULL},
+    {"exp_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f64_general_block4096_values, 1, &exp_map_general, exp_map_f64_general_block4096_base, 0.6667, NULL},
+    {"exp_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_exp_kernels_exp_map_f64_inner_block4096_values, 1, &exp_map_inner, exp_map_f64_inner_block4096_base, 0.6667, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_exp =
@@ -943,18 +943,18 @@ static const int64_t kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_inner_block4096_
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_exp_kernels[] = {
-    {"exp_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_bf16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_bf16_contiguous_block4096_avx2, 0.3333},
-    {"exp_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_bf16_general_block4096_values, 1, &exp_map_general, exp_map_bf16_general_block4096_avx2, 0.3333},
-    {"exp_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_bf16_inner_block4096_values, 1, &exp_map_inner, exp_map_bf16_inner_block4096_avx2, 0.3333},
-    {"exp_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f16_contiguous_block4096_avx2, 0.3334},
-    {"exp_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f16_general_block4096_values, 1, &exp_map_general, exp_map_f16_general_block4096_avx2, 0.3334},
-    {"exp_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f16_inner_block4096_values, 1, &exp_map_inner, exp_map_f16_inner_block4096_avx2, 0.3334},
-    {"exp_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f32_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f32_contiguous_block4096_avx2, 0.5762},
-    {"exp_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f32_general_block4096_values, 1, &exp_map_general, exp_map_f32_general_block4096_avx2, 0.5762},
-    {"exp_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f32_inner_block4096_values, 1, &exp_map_inner, exp_map_f32_inner_block4096_avx2, 0.5762},
-    {"exp_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f64_contiguous_block4096_avx2, 0.6667},
-    {"exp_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_general_block4096_values, 1, &exp_map_general, exp_map_f64_general_block4096_avx2, 0.6667},
-    {"exp_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_inner_block4096_values, 1, &exp_map_inner, exp_map_f64_inner_block4096_avx2, 0.6667},
+    {"exp_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_bf16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_bf16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"exp_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_bf16_general_block4096_values, 1, &exp_map_general, exp_map_bf16_general_block4096_avx2, 0.3333, NULL},
+    {"exp_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_bf16_inner_block4096_values, 1, &exp_map_inner, exp_map_bf16_inner_block4096_avx2, 0.3333, NULL},
+    {"exp_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f16_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f16_contiguous_block4096_avx2, 0.3334, NULL},
+    {"exp_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f16_general_block4096_values, 1, &exp_map_general, exp_map_f16_general_block4096_avx2, 0.3334, NULL},
+    {"exp_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f16_inner_block4096_values, 1, &exp_map_inner, exp_map_f16_inner_block4096_avx2, 0.3334, NULL},
+    {"exp_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f32_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f32_contiguous_block4096_avx2, 0.5762, NULL},
+    {"exp_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f32_general_block4096_values, 1, &exp_map_general, exp_map_f32_general_block4096_avx2, 0.5762, NULL},
+    {"exp_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f32_inner_block4096_values, 1, &exp_map_inner, exp_map_f32_inner_block4096_avx2, 0.5762, NULL},
+    {"exp_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_contiguous_block4096_values, 1, &exp_map_contiguous, exp_map_f64_contiguous_block4096_avx2, 0.6667, NULL},
+    {"exp_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_general_block4096_values, 1, &exp_map_general, exp_map_f64_general_block4096_avx2, 0.6667, NULL},
+    {"exp_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_exp_kernels_exp_map_f64_inner_block4096_values, 1, &exp_map_inner, exp_map_f64_inner_block4096_avx2, 0.6667, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_exp =

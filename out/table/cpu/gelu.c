@@ -88,7 +88,7 @@ static const kiln_ins gelu_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe gelu_map_contiguous =
-    {gelu_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", gelu_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", gelu_map_contiguous_grain_code, 7}};
+    {gelu_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", gelu_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", gelu_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot gelu_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -121,7 +121,7 @@ static const kiln_ins gelu_map_general_grain_code[] = {
 };
 
 static const kiln_recipe gelu_map_general =
-    {gelu_map_general_slots, 9, {"rows * cdiv(cols, block)", gelu_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", gelu_map_general_grain_code, 7}};
+    {gelu_map_general_slots, 9, {"rows * cdiv(cols, block)", gelu_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", gelu_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot gelu_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -152,7 +152,7 @@ static const kiln_ins gelu_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe gelu_map_inner =
-    {gelu_map_inner_slots, 7, {"rows * cdiv(cols, block)", gelu_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", gelu_map_inner_grain_code, 7}};
+    {gelu_map_inner_slots, 7, {"rows * cdiv(cols, block)", gelu_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", gelu_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel gelu_map_bf16_none_contiguous_block4096_base;
 kiln_cpu_kernel gelu_map_bf16_none_general_block4096_base;
@@ -933,30 +933,30 @@ static const int64_t kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_inner_blo
 };
 
 static const kiln_kernel kiln_keys_cpu_base_gelu_kernels[] = {
-    {"gelu_map_bf16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_none_contiguous_block4096_base, 0.3332},
-    {"gelu_map_bf16_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_none_general_block4096_base, 0.3332},
-    {"gelu_map_bf16_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_none_inner_block4096_base, 0.3332},
-    {"gelu_map_bf16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_tanh_contiguous_block4096_base, 0.7134},
-    {"gelu_map_bf16_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_tanh_general_block4096_base, 0.7134},
-    {"gelu_map_bf16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_tanh_inner_block4096_base, 0.7134},
-    {"gelu_map_f16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_none_contiguous_block4096_base, 0.3333},
-    {"gelu_map_f16_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_none_general_block4096_base, 0.3333},
-    {"gelu_map_f16_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_none_inner_block4096_base, 0.3333},
-    {"gelu_map_f16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_tanh_contiguous_block4096_base, 0.3333},
-    {"gelu_map_f16_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_tanh_general_block4096_base, 0.3333},
-    {"gelu_map_f16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_tanh_inner_block4096_base, 0.3333},
-    {"gelu_map_f32_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_none_contiguous_block4096_base, 0.7456},
-    {"gelu_map_f32_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_none_general_block4096_base, 0.7456},
-    {"gelu_map_f32_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_none_inner_block4096_base, 0.7175},
-    {"gelu_map_f32_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_tanh_contiguous_block4096_base, 0.6242},
-    {"gelu_map_f32_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_tanh_general_block4096_base, 0.6242},
-    {"gelu_map_f32_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_tanh_inner_block4096_base, 0.6242},
-    {"gelu_map_f64_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_none_contiguous_block4096_base, 0.5551},
-    {"gelu_map_f64_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_none_general_block4096_base, 0.5551},
-    {"gelu_map_f64_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_none_inner_block4096_base, 0.5551},
-    {"gelu_map_f64_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_tanh_contiguous_block4096_base, 0.4444},
-    {"gelu_map_f64_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_tanh_general_block4096_base, 0.4444},
-    {"gelu_map_f64_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_tanh_inner_block4096_base, 0.4444},
+    {"gelu_map_bf16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_none_contiguous_block4096_base, 0.3332, NULL},
+    {"gelu_map_bf16_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_none_general_block4096_base, 0.3332, NULL},
+    {"gelu_map_bf16_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_none_inner_block4096_base, 0.3332, NULL},
+    {"gelu_map_bf16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_tanh_contiguous_block4096_base, 0.7134, NULL},
+    {"gelu_map_bf16_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_tanh_general_block4096_base, 0.7134, NULL},
+    {"gelu_map_bf16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_bf16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_tanh_inner_block4096_base, 0.7134, NULL},
+    {"gelu_map_f16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_none_contiguous_block4096_base, 0.3333, NULL},
+    {"gelu_map_f16_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_none_general_block4096_base, 0.3333, NULL},
+    {"gelu_map_f16_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_none_inner_block4096_base, 0.3333, NULL},
+    {"gelu_map_f16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_tanh_contiguous_block4096_base, 0.3333, NULL},
+    {"gelu_map_f16_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_tanh_general_block4096_base, 0.3333, NULL},
+    {"gelu_map_f16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_tanh_inner_block4096_base, 0.3333, NULL},
+    {"gelu_map_f32_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_none_contiguous_block4096_base, 0.7456, NULL},
+    {"gelu_map_f32_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_none_general_block4096_base, 0.7456, NULL},
+    {"gelu_map_f32_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_none_inner_block4096_base, 0.7175, NULL},
+    {"gelu_map_f32_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_tanh_contiguous_block4096_base, 0.6242, NULL},
+    {"gelu_map_f32_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_tanh_general_block4096_base, 0.6242, NULL},
+    {"gelu_map_f32_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f32_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_tanh_inner_block4096_base, 0.6242, NULL},
+    {"gelu_map_f64_none_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_none_contiguous_block4096_base, 0.5551, NULL},
+    {"gelu_map_f64_none_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_none_general_block4096_base, 0.5551, NULL},
+    {"gelu_map_f64_none_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_none_inner_block4096_base, 0.5551, NULL},
+    {"gelu_map_f64_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_tanh_contiguous_block4096_base, 0.4444, NULL},
+    {"gelu_map_f64_tanh_general_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_tanh_general_block4096_base, 0.4444, NULL},
+    {"gelu_map_f64_tanh_inner_block4096", "block=4096", kiln_keys_cpu_base_gelu_kernels_gelu_map_f64_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_tanh_inner_block4096_base, 0.4444, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_gelu =
@@ -1741,30 +1741,30 @@ static const int64_t kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_inner_blo
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_gelu_kernels[] = {
-    {"gelu_map_bf16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_none_contiguous_block4096_avx2, 0.3332},
-    {"gelu_map_bf16_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_none_general_block4096_avx2, 0.3332},
-    {"gelu_map_bf16_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_none_inner_block4096_avx2, 0.3332},
-    {"gelu_map_bf16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_tanh_contiguous_block4096_avx2, 0.7134},
-    {"gelu_map_bf16_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_tanh_general_block4096_avx2, 0.7134},
-    {"gelu_map_bf16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_tanh_inner_block4096_avx2, 0.7134},
-    {"gelu_map_f16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_none_contiguous_block4096_avx2, 0.3333},
-    {"gelu_map_f16_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_none_general_block4096_avx2, 0.3333},
-    {"gelu_map_f16_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_none_inner_block4096_avx2, 0.3333},
-    {"gelu_map_f16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_tanh_contiguous_block4096_avx2, 0.3333},
-    {"gelu_map_f16_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_tanh_general_block4096_avx2, 0.3333},
-    {"gelu_map_f16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_tanh_inner_block4096_avx2, 0.3333},
-    {"gelu_map_f32_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_none_contiguous_block4096_avx2, 0.7546},
-    {"gelu_map_f32_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_none_general_block4096_avx2, 0.7546},
-    {"gelu_map_f32_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_none_inner_block4096_avx2, 0.7546},
-    {"gelu_map_f32_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_tanh_contiguous_block4096_avx2, 0.6242},
-    {"gelu_map_f32_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_tanh_general_block4096_avx2, 0.6242},
-    {"gelu_map_f32_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_tanh_inner_block4096_avx2, 0.6242},
-    {"gelu_map_f64_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_none_contiguous_block4096_avx2, 0.5551},
-    {"gelu_map_f64_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_none_general_block4096_avx2, 0.5551},
-    {"gelu_map_f64_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_none_inner_block4096_avx2, 0.5551},
-    {"gelu_map_f64_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_tanh_contiguous_block4096_avx2, 0.4444},
-    {"gelu_map_f64_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_tanh_general_block4096_avx2, 0.4444},
-    {"gelu_map_f64_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_tanh_inner_block4096_avx2, 0.4444},
+    {"gelu_map_bf16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_none_contiguous_block4096_avx2, 0.3332, NULL},
+    {"gelu_map_bf16_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_none_general_block4096_avx2, 0.3332, NULL},
+    {"gelu_map_bf16_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_none_inner_block4096_avx2, 0.3332, NULL},
+    {"gelu_map_bf16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_bf16_tanh_contiguous_block4096_avx2, 0.7134, NULL},
+    {"gelu_map_bf16_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_bf16_tanh_general_block4096_avx2, 0.7134, NULL},
+    {"gelu_map_bf16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_bf16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_bf16_tanh_inner_block4096_avx2, 0.7134, NULL},
+    {"gelu_map_f16_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_none_contiguous_block4096_avx2, 0.3333, NULL},
+    {"gelu_map_f16_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_none_general_block4096_avx2, 0.3333, NULL},
+    {"gelu_map_f16_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_none_inner_block4096_avx2, 0.3333, NULL},
+    {"gelu_map_f16_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f16_tanh_contiguous_block4096_avx2, 0.3333, NULL},
+    {"gelu_map_f16_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f16_tanh_general_block4096_avx2, 0.3333, NULL},
+    {"gelu_map_f16_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f16_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f16_tanh_inner_block4096_avx2, 0.3333, NULL},
+    {"gelu_map_f32_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_none_contiguous_block4096_avx2, 0.7546, NULL},
+    {"gelu_map_f32_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_none_general_block4096_avx2, 0.7546, NULL},
+    {"gelu_map_f32_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_none_inner_block4096_avx2, 0.7546, NULL},
+    {"gelu_map_f32_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f32_tanh_contiguous_block4096_avx2, 0.6242, NULL},
+    {"gelu_map_f32_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f32_tanh_general_block4096_avx2, 0.6242, NULL},
+    {"gelu_map_f32_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f32_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f32_tanh_inner_block4096_avx2, 0.6242, NULL},
+    {"gelu_map_f64_none_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_none_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_none_contiguous_block4096_avx2, 0.5551, NULL},
+    {"gelu_map_f64_none_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_none_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_none_general_block4096_avx2, 0.5551, NULL},
+    {"gelu_map_f64_none_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_none_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_none_inner_block4096_avx2, 0.5551, NULL},
+    {"gelu_map_f64_tanh_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_contiguous_block4096_values, 1, &gelu_map_contiguous, gelu_map_f64_tanh_contiguous_block4096_avx2, 0.4444, NULL},
+    {"gelu_map_f64_tanh_general_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_general_block4096_values, 1, &gelu_map_general, gelu_map_f64_tanh_general_block4096_avx2, 0.4444, NULL},
+    {"gelu_map_f64_tanh_inner_block4096", "block=4096", kiln_keys_cpu_avx2_gelu_kernels_gelu_map_f64_tanh_inner_block4096_values, 1, &gelu_map_inner, gelu_map_f64_tanh_inner_block4096_avx2, 0.4444, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_gelu =

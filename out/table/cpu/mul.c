@@ -86,7 +86,7 @@ static const kiln_ins mul_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe mul_map_contiguous =
-    {mul_map_contiguous_slots, 4, {"rows * cdiv(cols, block)", mul_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", mul_map_contiguous_grain_code, 7}};
+    {mul_map_contiguous_slots, 4, {"rows * cdiv(cols, block)", mul_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", mul_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot mul_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -122,7 +122,7 @@ static const kiln_ins mul_map_general_grain_code[] = {
 };
 
 static const kiln_recipe mul_map_general =
-    {mul_map_general_slots, 12, {"rows * cdiv(cols, block)", mul_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", mul_map_general_grain_code, 7}};
+    {mul_map_general_slots, 12, {"rows * cdiv(cols, block)", mul_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", mul_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot mul_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -155,7 +155,7 @@ static const kiln_ins mul_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe mul_map_inner =
-    {mul_map_inner_slots, 9, {"rows * cdiv(cols, block)", mul_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", mul_map_inner_grain_code, 7}};
+    {mul_map_inner_slots, 9, {"rows * cdiv(cols, block)", mul_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", mul_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel mul_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel mul_map_bf16_f32_contiguous_block4096_base;
@@ -834,27 +834,27 @@ static const int64_t kiln_keys_cpu_base_mul_kernels_mul_map_f64_inner_block4096_
 };
 
 static const kiln_kernel kiln_keys_cpu_base_mul_kernels[] = {
-    {"mul_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_contiguous_block4096_base, 0.3333},
-    {"mul_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_f32_contiguous_block4096_base, 0.3333},
-    {"mul_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_f32_general_block4096_values, 1, &mul_map_general, mul_map_bf16_f32_general_block4096_base, 0.3333},
-    {"mul_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_f32_inner_block4096_base, 0.3333},
-    {"mul_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_general_block4096_values, 1, &mul_map_general, mul_map_bf16_general_block4096_base, 0.3333},
-    {"mul_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_inner_block4096_base, 0.3333},
-    {"mul_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_contiguous_block4096_base, 0.3333},
-    {"mul_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_f32_contiguous_block4096_base, 0.3333},
-    {"mul_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_f32_general_block4096_values, 1, &mul_map_general, mul_map_f16_f32_general_block4096_base, 0.3333},
-    {"mul_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_f32_inner_block4096_base, 0.3333},
-    {"mul_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_general_block4096_values, 1, &mul_map_general, mul_map_f16_general_block4096_base, 0.3333},
-    {"mul_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_inner_block4096_base, 0.3333},
-    {"mul_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f32_contiguous_block4096_base, 0.3333},
-    {"mul_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f32_general_block4096_values, 1, &mul_map_general, mul_map_f32_general_block4096_base, 0.3333},
-    {"mul_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f32_inner_block4096_base, 0.3333},
-    {"mul_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_contiguous_block4096_base, 0.0},
-    {"mul_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_f32_contiguous_block4096_base, 0.0},
-    {"mul_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_f32_general_block4096_values, 1, &mul_map_general, mul_map_f64_f32_general_block4096_base, 0.0},
-    {"mul_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_f32_inner_block4096_base, 0.0},
-    {"mul_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_general_block4096_values, 1, &mul_map_general, mul_map_f64_general_block4096_base, 0.0},
-    {"mul_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_inner_block4096_base, 0.0},
+    {"mul_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_contiguous_block4096_base, 0.3333, NULL},
+    {"mul_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_f32_contiguous_block4096_base, 0.3333, NULL},
+    {"mul_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_f32_general_block4096_values, 1, &mul_map_general, mul_map_bf16_f32_general_block4096_base, 0.3333, NULL},
+    {"mul_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_f32_inner_block4096_base, 0.3333, NULL},
+    {"mul_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_general_block4096_values, 1, &mul_map_general, mul_map_bf16_general_block4096_base, 0.3333, NULL},
+    {"mul_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_bf16_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_inner_block4096_base, 0.3333, NULL},
+    {"mul_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_contiguous_block4096_base, 0.3333, NULL},
+    {"mul_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_f32_contiguous_block4096_base, 0.3333, NULL},
+    {"mul_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_f32_general_block4096_values, 1, &mul_map_general, mul_map_f16_f32_general_block4096_base, 0.3333, NULL},
+    {"mul_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_f32_inner_block4096_base, 0.3333, NULL},
+    {"mul_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_general_block4096_values, 1, &mul_map_general, mul_map_f16_general_block4096_base, 0.3333, NULL},
+    {"mul_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f16_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_inner_block4096_base, 0.3333, NULL},
+    {"mul_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f32_contiguous_block4096_base, 0.3333, NULL},
+    {"mul_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f32_general_block4096_values, 1, &mul_map_general, mul_map_f32_general_block4096_base, 0.3333, NULL},
+    {"mul_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f32_inner_block4096_base, 0.3333, NULL},
+    {"mul_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_contiguous_block4096_base, 0.0, NULL},
+    {"mul_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_f32_contiguous_block4096_base, 0.0, NULL},
+    {"mul_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_f32_general_block4096_values, 1, &mul_map_general, mul_map_f64_f32_general_block4096_base, 0.0, NULL},
+    {"mul_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_f32_inner_block4096_base, 0.0, NULL},
+    {"mul_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_general_block4096_values, 1, &mul_map_general, mul_map_f64_general_block4096_base, 0.0, NULL},
+    {"mul_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_mul_kernels_mul_map_f64_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_inner_block4096_base, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_mul =
@@ -1537,27 +1537,27 @@ static const int64_t kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_inner_block4096_
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_mul_kernels[] = {
-    {"mul_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_contiguous_block4096_avx2, 0.3333},
-    {"mul_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_f32_contiguous_block4096_avx2, 0.3333},
-    {"mul_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_f32_general_block4096_values, 1, &mul_map_general, mul_map_bf16_f32_general_block4096_avx2, 0.3333},
-    {"mul_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_f32_inner_block4096_avx2, 0.3333},
-    {"mul_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_general_block4096_values, 1, &mul_map_general, mul_map_bf16_general_block4096_avx2, 0.3333},
-    {"mul_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_inner_block4096_avx2, 0.3333},
-    {"mul_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_contiguous_block4096_avx2, 0.3333},
-    {"mul_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_f32_contiguous_block4096_avx2, 0.3333},
-    {"mul_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_f32_general_block4096_values, 1, &mul_map_general, mul_map_f16_f32_general_block4096_avx2, 0.3333},
-    {"mul_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_f32_inner_block4096_avx2, 0.3333},
-    {"mul_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_general_block4096_values, 1, &mul_map_general, mul_map_f16_general_block4096_avx2, 0.3333},
-    {"mul_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_inner_block4096_avx2, 0.3333},
-    {"mul_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f32_contiguous_block4096_avx2, 0.3333},
-    {"mul_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f32_general_block4096_values, 1, &mul_map_general, mul_map_f32_general_block4096_avx2, 0.3333},
-    {"mul_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f32_inner_block4096_avx2, 0.3333},
-    {"mul_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_contiguous_block4096_avx2, 0.0},
-    {"mul_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_f32_contiguous_block4096_avx2, 0.0},
-    {"mul_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_f32_general_block4096_values, 1, &mul_map_general, mul_map_f64_f32_general_block4096_avx2, 0.0},
-    {"mul_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_f32_inner_block4096_avx2, 0.0},
-    {"mul_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_general_block4096_values, 1, &mul_map_general, mul_map_f64_general_block4096_avx2, 0.0},
-    {"mul_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_inner_block4096_avx2, 0.0},
+    {"mul_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"mul_map_bf16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_bf16_f32_contiguous_block4096_avx2, 0.3333, NULL},
+    {"mul_map_bf16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_f32_general_block4096_values, 1, &mul_map_general, mul_map_bf16_f32_general_block4096_avx2, 0.3333, NULL},
+    {"mul_map_bf16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_f32_inner_block4096_avx2, 0.3333, NULL},
+    {"mul_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_general_block4096_values, 1, &mul_map_general, mul_map_bf16_general_block4096_avx2, 0.3333, NULL},
+    {"mul_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_bf16_inner_block4096_values, 1, &mul_map_inner, mul_map_bf16_inner_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f16_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f16_f32_contiguous_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f16_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_f32_general_block4096_values, 1, &mul_map_general, mul_map_f16_f32_general_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f16_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_f32_inner_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_general_block4096_values, 1, &mul_map_general, mul_map_f16_general_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f16_inner_block4096_values, 1, &mul_map_inner, mul_map_f16_inner_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f32_contiguous_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f32_general_block4096_values, 1, &mul_map_general, mul_map_f32_general_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f32_inner_block4096_avx2, 0.3333, NULL},
+    {"mul_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_contiguous_block4096_avx2, 0.0, NULL},
+    {"mul_map_f64_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_f32_contiguous_block4096_values, 1, &mul_map_contiguous, mul_map_f64_f32_contiguous_block4096_avx2, 0.0, NULL},
+    {"mul_map_f64_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_f32_general_block4096_values, 1, &mul_map_general, mul_map_f64_f32_general_block4096_avx2, 0.0, NULL},
+    {"mul_map_f64_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_f32_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_f32_inner_block4096_avx2, 0.0, NULL},
+    {"mul_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_general_block4096_values, 1, &mul_map_general, mul_map_f64_general_block4096_avx2, 0.0, NULL},
+    {"mul_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_mul_kernels_mul_map_f64_inner_block4096_values, 1, &mul_map_inner, mul_map_f64_inner_block4096_avx2, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_mul =

@@ -76,7 +76,7 @@ static const kiln_ins relu_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe relu_map_contiguous =
-    {relu_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", relu_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", relu_map_contiguous_grain_code, 7}};
+    {relu_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", relu_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", relu_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot relu_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -109,7 +109,7 @@ static const kiln_ins relu_map_general_grain_code[] = {
 };
 
 static const kiln_recipe relu_map_general =
-    {relu_map_general_slots, 9, {"rows * cdiv(cols, block)", relu_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", relu_map_general_grain_code, 7}};
+    {relu_map_general_slots, 9, {"rows * cdiv(cols, block)", relu_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", relu_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot relu_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -140,7 +140,7 @@ static const kiln_ins relu_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe relu_map_inner =
-    {relu_map_inner_slots, 7, {"rows * cdiv(cols, block)", relu_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", relu_map_inner_grain_code, 7}};
+    {relu_map_inner_slots, 7, {"rows * cdiv(cols, block)", relu_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", relu_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel relu_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel relu_map_bf16_general_block4096_base;
@@ -534,18 +534,18 @@ static const int64_t kiln_keys_cpu_base_relu_kernels_relu_map_f64_inner_block409
 };
 
 static const kiln_kernel kiln_keys_cpu_base_relu_kernels[] = {
-    {"relu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_bf16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_bf16_contiguous_block4096_base, 0.0},
-    {"relu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_bf16_general_block4096_values, 1, &relu_map_general, relu_map_bf16_general_block4096_base, 0.0},
-    {"relu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_bf16_inner_block4096_values, 1, &relu_map_inner, relu_map_bf16_inner_block4096_base, 0.0},
-    {"relu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f16_contiguous_block4096_base, 0.0},
-    {"relu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f16_general_block4096_values, 1, &relu_map_general, relu_map_f16_general_block4096_base, 0.0},
-    {"relu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f16_inner_block4096_values, 1, &relu_map_inner, relu_map_f16_inner_block4096_base, 0.0},
-    {"relu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f32_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f32_contiguous_block4096_base, 0.0},
-    {"relu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f32_general_block4096_values, 1, &relu_map_general, relu_map_f32_general_block4096_base, 0.0},
-    {"relu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f32_inner_block4096_values, 1, &relu_map_inner, relu_map_f32_inner_block4096_base, 0.0},
-    {"relu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f64_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f64_contiguous_block4096_base, 0.0},
-    {"relu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f64_general_block4096_values, 1, &relu_map_general, relu_map_f64_general_block4096_base, 0.0},
-    {"relu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f64_inner_block4096_values, 1, &relu_map_inner, relu_map_f64_inner_block4096_base, 0.0},
+    {"relu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_bf16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_bf16_contiguous_block4096_base, 0.0, NULL},
+    {"relu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_bf16_general_block4096_values, 1, &relu_map_general, relu_map_bf16_general_block4096_base, 0.0, NULL},
+    {"relu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_bf16_inner_block4096_values, 1, &relu_map_inner, relu_map_bf16_inner_block4096_base, 0.0, NULL},
+    {"relu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f16_contiguous_block4096_base, 0.0, NULL},
+    {"relu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f16_general_block4096_values, 1, &relu_map_general, relu_map_f16_general_block4096_base, 0.0, NULL},
+    {"relu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f16_inner_block4096_values, 1, &relu_map_inner, relu_map_f16_inner_block4096_base, 0.0, NULL},
+    {"relu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f32_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f32_contiguous_block4096_base, 0.0, NULL},
+    {"relu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f32_general_block4096_values, 1, &relu_map_general, relu_map_f32_general_block4096_base, 0.0, NULL},
+    {"relu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f32_inner_block4096_values, 1, &relu_map_inner, relu_map_f32_inner_block4096_base, 0.0, NULL},
+    {"relu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f64_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f64_contiguous_block4096_base, 0.0, NULL},
+    {"relu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f64_general_block4096_values, 1, &relu_map_general, relu_map_f64_general_block4096_base, 0.0, NULL},
+    {"relu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_relu_kernels_relu_map_f64_inner_block4096_values, 1, &relu_map_inner, relu_map_f64_inner_block4096_base, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_relu =
@@ -943,18 +943,18 @@ static const int64_t kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_inner_block409
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_relu_kernels[] = {
-    {"relu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_bf16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_bf16_contiguous_block4096_avx2, 0.0},
-    {"relu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_bf16_general_block4096_values, 1, &relu_map_general, relu_map_bf16_general_block4096_avx2, 0.0},
-    {"relu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_bf16_inner_block4096_values, 1, &relu_map_inner, relu_map_bf16_inner_block4096_avx2, 0.0},
-    {"relu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f16_contiguous_block4096_avx2, 0.0},
-    {"relu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f16_general_block4096_values, 1, &relu_map_general, relu_map_f16_general_block4096_avx2, 0.0},
-    {"relu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f16_inner_block4096_values, 1, &relu_map_inner, relu_map_f16_inner_block4096_avx2, 0.0},
-    {"relu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f32_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f32_contiguous_block4096_avx2, 0.0},
-    {"relu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f32_general_block4096_values, 1, &relu_map_general, relu_map_f32_general_block4096_avx2, 0.0},
-    {"relu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f32_inner_block4096_values, 1, &relu_map_inner, relu_map_f32_inner_block4096_avx2, 0.0},
-    {"relu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f64_contiguous_block4096_avx2, 0.0},
-    {"relu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_general_block4096_values, 1, &relu_map_general, relu_map_f64_general_block4096_avx2, 0.0},
-    {"relu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_inner_block4096_values, 1, &relu_map_inner, relu_map_f64_inner_block4096_avx2, 0.0},
+    {"relu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_bf16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_bf16_contiguous_block4096_avx2, 0.0, NULL},
+    {"relu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_bf16_general_block4096_values, 1, &relu_map_general, relu_map_bf16_general_block4096_avx2, 0.0, NULL},
+    {"relu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_bf16_inner_block4096_values, 1, &relu_map_inner, relu_map_bf16_inner_block4096_avx2, 0.0, NULL},
+    {"relu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f16_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f16_contiguous_block4096_avx2, 0.0, NULL},
+    {"relu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f16_general_block4096_values, 1, &relu_map_general, relu_map_f16_general_block4096_avx2, 0.0, NULL},
+    {"relu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f16_inner_block4096_values, 1, &relu_map_inner, relu_map_f16_inner_block4096_avx2, 0.0, NULL},
+    {"relu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f32_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f32_contiguous_block4096_avx2, 0.0, NULL},
+    {"relu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f32_general_block4096_values, 1, &relu_map_general, relu_map_f32_general_block4096_avx2, 0.0, NULL},
+    {"relu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f32_inner_block4096_values, 1, &relu_map_inner, relu_map_f32_inner_block4096_avx2, 0.0, NULL},
+    {"relu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_contiguous_block4096_values, 1, &relu_map_contiguous, relu_map_f64_contiguous_block4096_avx2, 0.0, NULL},
+    {"relu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_general_block4096_values, 1, &relu_map_general, relu_map_f64_general_block4096_avx2, 0.0, NULL},
+    {"relu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_relu_kernels_relu_map_f64_inner_block4096_values, 1, &relu_map_inner, relu_map_f64_inner_block4096_avx2, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_relu =

@@ -76,7 +76,7 @@ static const kiln_ins sigmoid_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe sigmoid_map_contiguous =
-    {sigmoid_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", sigmoid_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", sigmoid_map_contiguous_grain_code, 7}};
+    {sigmoid_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", sigmoid_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", sigmoid_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot sigmoid_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -109,7 +109,7 @@ static const kiln_ins sigmoid_map_general_grain_code[] = {
 };
 
 static const kiln_recipe sigmoid_map_general =
-    {sigmoid_map_general_slots, 9, {"rows * cdiv(cols, block)", sigmoid_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", sigmoid_map_general_grain_code, 7}};
+    {sigmoid_map_general_slots, 9, {"rows * cdiv(cols, block)", sigmoid_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", sigmoid_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot sigmoid_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -140,7 +140,7 @@ static const kiln_ins sigmoid_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe sigmoid_map_inner =
-    {sigmoid_map_inner_slots, 7, {"rows * cdiv(cols, block)", sigmoid_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", sigmoid_map_inner_grain_code, 7}};
+    {sigmoid_map_inner_slots, 7, {"rows * cdiv(cols, block)", sigmoid_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", sigmoid_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel sigmoid_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel sigmoid_map_bf16_general_block4096_base;
@@ -534,18 +534,18 @@ static const int64_t kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_inner_bl
 };
 
 static const kiln_kernel kiln_keys_cpu_base_sigmoid_kernels[] = {
-    {"sigmoid_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_bf16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_bf16_contiguous_block4096_base, 0.3333},
-    {"sigmoid_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_bf16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_bf16_general_block4096_base, 0.3333},
-    {"sigmoid_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_bf16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_bf16_inner_block4096_base, 0.3333},
-    {"sigmoid_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f16_contiguous_block4096_base, 0.3334},
-    {"sigmoid_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f16_general_block4096_base, 0.3334},
-    {"sigmoid_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f16_inner_block4096_base, 0.3334},
-    {"sigmoid_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f32_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f32_contiguous_block4096_base, 0.5405},
-    {"sigmoid_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f32_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f32_general_block4096_base, 0.4885},
-    {"sigmoid_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f32_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f32_inner_block4096_base, 0.4885},
-    {"sigmoid_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f64_contiguous_block4096_base, 0.4444},
-    {"sigmoid_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f64_general_block4096_base, 0.4444},
-    {"sigmoid_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f64_inner_block4096_base, 0.4444},
+    {"sigmoid_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_bf16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_bf16_contiguous_block4096_base, 0.3333, NULL},
+    {"sigmoid_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_bf16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_bf16_general_block4096_base, 0.3333, NULL},
+    {"sigmoid_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_bf16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_bf16_inner_block4096_base, 0.3333, NULL},
+    {"sigmoid_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f16_contiguous_block4096_base, 0.3334, NULL},
+    {"sigmoid_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f16_general_block4096_base, 0.3334, NULL},
+    {"sigmoid_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f16_inner_block4096_base, 0.3334, NULL},
+    {"sigmoid_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f32_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f32_contiguous_block4096_base, 0.5405, NULL},
+    {"sigmoid_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f32_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f32_general_block4096_base, 0.4885, NULL},
+    {"sigmoid_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f32_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f32_inner_block4096_base, 0.4885, NULL},
+    {"sigmoid_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f64_contiguous_block4096_base, 0.4444, NULL},
+    {"sigmoid_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f64_general_block4096_base, 0.4444, NULL},
+    {"sigmoid_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_sigmoid_kernels_sigmoid_map_f64_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f64_inner_block4096_base, 0.4444, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_sigmoid =
@@ -943,18 +943,18 @@ static const int64_t kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_inner_bl
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_sigmoid_kernels[] = {
-    {"sigmoid_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_bf16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_bf16_contiguous_block4096_avx2, 0.3333},
-    {"sigmoid_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_bf16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_bf16_general_block4096_avx2, 0.3333},
-    {"sigmoid_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_bf16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_bf16_inner_block4096_avx2, 0.3333},
-    {"sigmoid_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f16_contiguous_block4096_avx2, 0.3334},
-    {"sigmoid_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f16_general_block4096_avx2, 0.3334},
-    {"sigmoid_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f16_inner_block4096_avx2, 0.3334},
-    {"sigmoid_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f32_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f32_contiguous_block4096_avx2, 0.5405},
-    {"sigmoid_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f32_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f32_general_block4096_avx2, 0.4885},
-    {"sigmoid_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f32_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f32_inner_block4096_avx2, 0.4885},
-    {"sigmoid_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f64_contiguous_block4096_avx2, 0.4444},
-    {"sigmoid_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f64_general_block4096_avx2, 0.4444},
-    {"sigmoid_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f64_inner_block4096_avx2, 0.4444},
+    {"sigmoid_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_bf16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_bf16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"sigmoid_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_bf16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_bf16_general_block4096_avx2, 0.3333, NULL},
+    {"sigmoid_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_bf16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_bf16_inner_block4096_avx2, 0.3333, NULL},
+    {"sigmoid_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f16_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f16_contiguous_block4096_avx2, 0.3334, NULL},
+    {"sigmoid_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f16_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f16_general_block4096_avx2, 0.3334, NULL},
+    {"sigmoid_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f16_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f16_inner_block4096_avx2, 0.3334, NULL},
+    {"sigmoid_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f32_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f32_contiguous_block4096_avx2, 0.5405, NULL},
+    {"sigmoid_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f32_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f32_general_block4096_avx2, 0.4885, NULL},
+    {"sigmoid_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f32_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f32_inner_block4096_avx2, 0.4885, NULL},
+    {"sigmoid_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_contiguous_block4096_values, 1, &sigmoid_map_contiguous, sigmoid_map_f64_contiguous_block4096_avx2, 0.4444, NULL},
+    {"sigmoid_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_general_block4096_values, 1, &sigmoid_map_general, sigmoid_map_f64_general_block4096_avx2, 0.4444, NULL},
+    {"sigmoid_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_sigmoid_kernels_sigmoid_map_f64_inner_block4096_values, 1, &sigmoid_map_inner, sigmoid_map_f64_inner_block4096_avx2, 0.4444, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_sigmoid =

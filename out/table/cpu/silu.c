@@ -76,7 +76,7 @@ static const kiln_ins silu_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe silu_map_contiguous =
-    {silu_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", silu_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", silu_map_contiguous_grain_code, 7}};
+    {silu_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", silu_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", silu_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot silu_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -109,7 +109,7 @@ static const kiln_ins silu_map_general_grain_code[] = {
 };
 
 static const kiln_recipe silu_map_general =
-    {silu_map_general_slots, 9, {"rows * cdiv(cols, block)", silu_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", silu_map_general_grain_code, 7}};
+    {silu_map_general_slots, 9, {"rows * cdiv(cols, block)", silu_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", silu_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot silu_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -140,7 +140,7 @@ static const kiln_ins silu_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe silu_map_inner =
-    {silu_map_inner_slots, 7, {"rows * cdiv(cols, block)", silu_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", silu_map_inner_grain_code, 7}};
+    {silu_map_inner_slots, 7, {"rows * cdiv(cols, block)", silu_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", silu_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel silu_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel silu_map_bf16_general_block4096_base;
@@ -539,18 +539,18 @@ static const int64_t kiln_keys_cpu_base_silu_kernels_silu_map_f64_inner_block409
 };
 
 static const kiln_kernel kiln_keys_cpu_base_silu_kernels[] = {
-    {"silu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_bf16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_bf16_contiguous_block4096_base, 0.3333},
-    {"silu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_bf16_general_block4096_values, 1, &silu_map_general, silu_map_bf16_general_block4096_base, 0.3333},
-    {"silu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_bf16_inner_block4096_values, 1, &silu_map_inner, silu_map_bf16_inner_block4096_base, 0.3333},
-    {"silu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f16_contiguous_block4096_base, 0.3333},
-    {"silu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f16_general_block4096_values, 1, &silu_map_general, silu_map_f16_general_block4096_base, 0.3333},
-    {"silu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f16_inner_block4096_values, 1, &silu_map_inner, silu_map_f16_inner_block4096_base, 0.3333},
-    {"silu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f32_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f32_contiguous_block4096_base, 0.4868},
-    {"silu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f32_general_block4096_values, 1, &silu_map_general, silu_map_f32_general_block4096_base, 0.4868},
-    {"silu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f32_inner_block4096_values, 1, &silu_map_inner, silu_map_f32_inner_block4096_base, 0.4739},
-    {"silu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f64_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f64_contiguous_block4096_base, 0.4444},
-    {"silu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f64_general_block4096_values, 1, &silu_map_general, silu_map_f64_general_block4096_base, 0.4444},
-    {"silu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f64_inner_block4096_values, 1, &silu_map_inner, silu_map_f64_inner_block4096_base, 0.4444},
+    {"silu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_bf16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_bf16_contiguous_block4096_base, 0.3333, NULL},
+    {"silu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_bf16_general_block4096_values, 1, &silu_map_general, silu_map_bf16_general_block4096_base, 0.3333, NULL},
+    {"silu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_bf16_inner_block4096_values, 1, &silu_map_inner, silu_map_bf16_inner_block4096_base, 0.3333, NULL},
+    {"silu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f16_contiguous_block4096_base, 0.3333, NULL},
+    {"silu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f16_general_block4096_values, 1, &silu_map_general, silu_map_f16_general_block4096_base, 0.3333, NULL},
+    {"silu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f16_inner_block4096_values, 1, &silu_map_inner, silu_map_f16_inner_block4096_base, 0.3333, NULL},
+    {"silu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f32_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f32_contiguous_block4096_base, 0.4868, NULL},
+    {"silu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f32_general_block4096_values, 1, &silu_map_general, silu_map_f32_general_block4096_base, 0.4868, NULL},
+    {"silu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f32_inner_block4096_values, 1, &silu_map_inner, silu_map_f32_inner_block4096_base, 0.4739, NULL},
+    {"silu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f64_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f64_contiguous_block4096_base, 0.4444, NULL},
+    {"silu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f64_general_block4096_values, 1, &silu_map_general, silu_map_f64_general_block4096_base, 0.4444, NULL},
+    {"silu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_silu_kernels_silu_map_f64_inner_block4096_values, 1, &silu_map_inner, silu_map_f64_inner_block4096_base, 0.4444, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_silu =
@@ -953,18 +953,18 @@ static const int64_t kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_inner_block409
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_silu_kernels[] = {
-    {"silu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_bf16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_bf16_contiguous_block4096_avx2, 0.3333},
-    {"silu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_bf16_general_block4096_values, 1, &silu_map_general, silu_map_bf16_general_block4096_avx2, 0.3333},
-    {"silu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_bf16_inner_block4096_values, 1, &silu_map_inner, silu_map_bf16_inner_block4096_avx2, 0.3333},
-    {"silu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f16_contiguous_block4096_avx2, 0.3333},
-    {"silu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f16_general_block4096_values, 1, &silu_map_general, silu_map_f16_general_block4096_avx2, 0.3333},
-    {"silu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f16_inner_block4096_values, 1, &silu_map_inner, silu_map_f16_inner_block4096_avx2, 0.3333},
-    {"silu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f32_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f32_contiguous_block4096_avx2, 0.4868},
-    {"silu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f32_general_block4096_values, 1, &silu_map_general, silu_map_f32_general_block4096_avx2, 0.4868},
-    {"silu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f32_inner_block4096_values, 1, &silu_map_inner, silu_map_f32_inner_block4096_avx2, 0.4739},
-    {"silu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f64_contiguous_block4096_avx2, 0.4444},
-    {"silu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_general_block4096_values, 1, &silu_map_general, silu_map_f64_general_block4096_avx2, 0.4444},
-    {"silu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_inner_block4096_values, 1, &silu_map_inner, silu_map_f64_inner_block4096_avx2, 0.4444},
+    {"silu_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_bf16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_bf16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"silu_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_bf16_general_block4096_values, 1, &silu_map_general, silu_map_bf16_general_block4096_avx2, 0.3333, NULL},
+    {"silu_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_bf16_inner_block4096_values, 1, &silu_map_inner, silu_map_bf16_inner_block4096_avx2, 0.3333, NULL},
+    {"silu_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f16_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"silu_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f16_general_block4096_values, 1, &silu_map_general, silu_map_f16_general_block4096_avx2, 0.3333, NULL},
+    {"silu_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f16_inner_block4096_values, 1, &silu_map_inner, silu_map_f16_inner_block4096_avx2, 0.3333, NULL},
+    {"silu_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f32_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f32_contiguous_block4096_avx2, 0.4868, NULL},
+    {"silu_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f32_general_block4096_values, 1, &silu_map_general, silu_map_f32_general_block4096_avx2, 0.4868, NULL},
+    {"silu_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f32_inner_block4096_values, 1, &silu_map_inner, silu_map_f32_inner_block4096_avx2, 0.4739, NULL},
+    {"silu_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_contiguous_block4096_values, 1, &silu_map_contiguous, silu_map_f64_contiguous_block4096_avx2, 0.4444, NULL},
+    {"silu_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_general_block4096_values, 1, &silu_map_general, silu_map_f64_general_block4096_avx2, 0.4444, NULL},
+    {"silu_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_silu_kernels_silu_map_f64_inner_block4096_values, 1, &silu_map_inner, silu_map_f64_inner_block4096_avx2, 0.4444, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_silu =

@@ -76,7 +76,7 @@ static const kiln_ins tanh_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe tanh_map_contiguous =
-    {tanh_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", tanh_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", tanh_map_contiguous_grain_code, 7}};
+    {tanh_map_contiguous_slots, 3, {"rows * cdiv(cols, block)", tanh_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", tanh_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot tanh_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -109,7 +109,7 @@ static const kiln_ins tanh_map_general_grain_code[] = {
 };
 
 static const kiln_recipe tanh_map_general =
-    {tanh_map_general_slots, 9, {"rows * cdiv(cols, block)", tanh_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", tanh_map_general_grain_code, 7}};
+    {tanh_map_general_slots, 9, {"rows * cdiv(cols, block)", tanh_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", tanh_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot tanh_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -140,7 +140,7 @@ static const kiln_ins tanh_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe tanh_map_inner =
-    {tanh_map_inner_slots, 7, {"rows * cdiv(cols, block)", tanh_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", tanh_map_inner_grain_code, 7}};
+    {tanh_map_inner_slots, 7, {"rows * cdiv(cols, block)", tanh_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", tanh_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel tanh_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel tanh_map_bf16_general_block4096_base;
@@ -534,18 +534,18 @@ static const int64_t kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_inner_block409
 };
 
 static const kiln_kernel kiln_keys_cpu_base_tanh_kernels[] = {
-    {"tanh_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_bf16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_bf16_contiguous_block4096_base, 0.3323},
-    {"tanh_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_bf16_general_block4096_values, 1, &tanh_map_general, tanh_map_bf16_general_block4096_base, 0.3323},
-    {"tanh_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_bf16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_bf16_inner_block4096_base, 0.3323},
-    {"tanh_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f16_contiguous_block4096_base, 0.3333},
-    {"tanh_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f16_general_block4096_values, 1, &tanh_map_general, tanh_map_f16_general_block4096_base, 0.3333},
-    {"tanh_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f16_inner_block4096_base, 0.3333},
-    {"tanh_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f32_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f32_contiguous_block4096_base, 0.6868},
-    {"tanh_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f32_general_block4096_values, 1, &tanh_map_general, tanh_map_f32_general_block4096_base, 0.6868},
-    {"tanh_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f32_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f32_inner_block4096_base, 0.6868},
-    {"tanh_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f64_contiguous_block4096_base, 0.5714},
-    {"tanh_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_general_block4096_values, 1, &tanh_map_general, tanh_map_f64_general_block4096_base, 0.5714},
-    {"tanh_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f64_inner_block4096_base, 0.5714},
+    {"tanh_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_bf16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_bf16_contiguous_block4096_base, 0.3323, NULL},
+    {"tanh_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_bf16_general_block4096_values, 1, &tanh_map_general, tanh_map_bf16_general_block4096_base, 0.3323, NULL},
+    {"tanh_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_bf16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_bf16_inner_block4096_base, 0.3323, NULL},
+    {"tanh_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f16_contiguous_block4096_base, 0.3333, NULL},
+    {"tanh_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f16_general_block4096_values, 1, &tanh_map_general, tanh_map_f16_general_block4096_base, 0.3333, NULL},
+    {"tanh_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f16_inner_block4096_base, 0.3333, NULL},
+    {"tanh_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f32_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f32_contiguous_block4096_base, 0.6868, NULL},
+    {"tanh_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f32_general_block4096_values, 1, &tanh_map_general, tanh_map_f32_general_block4096_base, 0.6868, NULL},
+    {"tanh_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f32_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f32_inner_block4096_base, 0.6868, NULL},
+    {"tanh_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f64_contiguous_block4096_base, 0.5714, NULL},
+    {"tanh_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_general_block4096_values, 1, &tanh_map_general, tanh_map_f64_general_block4096_base, 0.5714, NULL},
+    {"tanh_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_tanh_kernels_tanh_map_f64_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f64_inner_block4096_base, 0.5714, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_tanh =
@@ -943,18 +943,18 @@ static const int64_t kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_inner_block409
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_tanh_kernels[] = {
-    {"tanh_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_bf16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_bf16_contiguous_block4096_avx2, 0.3323},
-    {"tanh_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_bf16_general_block4096_values, 1, &tanh_map_general, tanh_map_bf16_general_block4096_avx2, 0.3323},
-    {"tanh_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_bf16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_bf16_inner_block4096_avx2, 0.3323},
-    {"tanh_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f16_contiguous_block4096_avx2, 0.3333},
-    {"tanh_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f16_general_block4096_values, 1, &tanh_map_general, tanh_map_f16_general_block4096_avx2, 0.3333},
-    {"tanh_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f16_inner_block4096_avx2, 0.3333},
-    {"tanh_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f32_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f32_contiguous_block4096_avx2, 0.6868},
-    {"tanh_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f32_general_block4096_values, 1, &tanh_map_general, tanh_map_f32_general_block4096_avx2, 0.6868},
-    {"tanh_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f32_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f32_inner_block4096_avx2, 0.6868},
-    {"tanh_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f64_contiguous_block4096_avx2, 0.5714},
-    {"tanh_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_general_block4096_values, 1, &tanh_map_general, tanh_map_f64_general_block4096_avx2, 0.5714},
-    {"tanh_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f64_inner_block4096_avx2, 0.5714},
+    {"tanh_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_bf16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_bf16_contiguous_block4096_avx2, 0.3323, NULL},
+    {"tanh_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_bf16_general_block4096_values, 1, &tanh_map_general, tanh_map_bf16_general_block4096_avx2, 0.3323, NULL},
+    {"tanh_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_bf16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_bf16_inner_block4096_avx2, 0.3323, NULL},
+    {"tanh_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f16_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f16_contiguous_block4096_avx2, 0.3333, NULL},
+    {"tanh_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f16_general_block4096_values, 1, &tanh_map_general, tanh_map_f16_general_block4096_avx2, 0.3333, NULL},
+    {"tanh_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f16_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f16_inner_block4096_avx2, 0.3333, NULL},
+    {"tanh_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f32_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f32_contiguous_block4096_avx2, 0.6868, NULL},
+    {"tanh_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f32_general_block4096_values, 1, &tanh_map_general, tanh_map_f32_general_block4096_avx2, 0.6868, NULL},
+    {"tanh_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f32_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f32_inner_block4096_avx2, 0.6868, NULL},
+    {"tanh_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_contiguous_block4096_values, 1, &tanh_map_contiguous, tanh_map_f64_contiguous_block4096_avx2, 0.5714, NULL},
+    {"tanh_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_general_block4096_values, 1, &tanh_map_general, tanh_map_f64_general_block4096_avx2, 0.5714, NULL},
+    {"tanh_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_tanh_kernels_tanh_map_f64_inner_block4096_values, 1, &tanh_map_inner, tanh_map_f64_inner_block4096_avx2, 0.5714, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_tanh =

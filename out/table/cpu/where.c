@@ -78,7 +78,7 @@ static const kiln_ins where_map_contiguous_grain_code[] = {
 };
 
 static const kiln_recipe where_map_contiguous =
-    {where_map_contiguous_slots, 5, {"rows * cdiv(cols, block)", where_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", where_map_contiguous_grain_code, 7}};
+    {where_map_contiguous_slots, 5, {"rows * cdiv(cols, block)", where_map_contiguous_units_code, 5}, {"max(1, 16384 // min(cols, block))", where_map_contiguous_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot where_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -117,7 +117,7 @@ static const kiln_ins where_map_general_grain_code[] = {
 };
 
 static const kiln_recipe where_map_general =
-    {where_map_general_slots, 15, {"rows * cdiv(cols, block)", where_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", where_map_general_grain_code, 7}};
+    {where_map_general_slots, 15, {"rows * cdiv(cols, block)", where_map_general_units_code, 5}, {"max(1, 16384 // min(cols, block))", where_map_general_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 static const kiln_slot where_map_inner_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -152,7 +152,7 @@ static const kiln_ins where_map_inner_grain_code[] = {
 };
 
 static const kiln_recipe where_map_inner =
-    {where_map_inner_slots, 11, {"rows * cdiv(cols, block)", where_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", where_map_inner_grain_code, 7}};
+    {where_map_inner_slots, 11, {"rows * cdiv(cols, block)", where_map_inner_units_code, 5}, {"max(1, 16384 // min(cols, block))", where_map_inner_grain_code, 7}, {"", NULL, 0}, {"", NULL, 0}, {"", NULL, 0}};
 
 kiln_cpu_kernel where_map_bf16_contiguous_block4096_base;
 kiln_cpu_kernel where_map_bf16_general_block4096_base;
@@ -546,18 +546,18 @@ static const int64_t kiln_keys_cpu_base_where_kernels_where_map_f64_inner_block4
 };
 
 static const kiln_kernel kiln_keys_cpu_base_where_kernels[] = {
-    {"where_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_bf16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_bf16_contiguous_block4096_base, 0.0},
-    {"where_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_bf16_general_block4096_values, 1, &where_map_general, where_map_bf16_general_block4096_base, 0.0},
-    {"where_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_bf16_inner_block4096_values, 1, &where_map_inner, where_map_bf16_inner_block4096_base, 0.0},
-    {"where_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f16_contiguous_block4096_base, 0.0},
-    {"where_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f16_general_block4096_values, 1, &where_map_general, where_map_f16_general_block4096_base, 0.0},
-    {"where_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f16_inner_block4096_values, 1, &where_map_inner, where_map_f16_inner_block4096_base, 0.0},
-    {"where_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f32_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f32_contiguous_block4096_base, 0.0},
-    {"where_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f32_general_block4096_values, 1, &where_map_general, where_map_f32_general_block4096_base, 0.0},
-    {"where_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f32_inner_block4096_values, 1, &where_map_inner, where_map_f32_inner_block4096_base, 0.0},
-    {"where_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f64_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f64_contiguous_block4096_base, 0.0},
-    {"where_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f64_general_block4096_values, 1, &where_map_general, where_map_f64_general_block4096_base, 0.0},
-    {"where_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f64_inner_block4096_values, 1, &where_map_inner, where_map_f64_inner_block4096_base, 0.0},
+    {"where_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_bf16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_bf16_contiguous_block4096_base, 0.0, NULL},
+    {"where_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_bf16_general_block4096_values, 1, &where_map_general, where_map_bf16_general_block4096_base, 0.0, NULL},
+    {"where_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_bf16_inner_block4096_values, 1, &where_map_inner, where_map_bf16_inner_block4096_base, 0.0, NULL},
+    {"where_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f16_contiguous_block4096_base, 0.0, NULL},
+    {"where_map_f16_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f16_general_block4096_values, 1, &where_map_general, where_map_f16_general_block4096_base, 0.0, NULL},
+    {"where_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f16_inner_block4096_values, 1, &where_map_inner, where_map_f16_inner_block4096_base, 0.0, NULL},
+    {"where_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f32_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f32_contiguous_block4096_base, 0.0, NULL},
+    {"where_map_f32_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f32_general_block4096_values, 1, &where_map_general, where_map_f32_general_block4096_base, 0.0, NULL},
+    {"where_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f32_inner_block4096_values, 1, &where_map_inner, where_map_f32_inner_block4096_base, 0.0, NULL},
+    {"where_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f64_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f64_contiguous_block4096_base, 0.0, NULL},
+    {"where_map_f64_general_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f64_general_block4096_values, 1, &where_map_general, where_map_f64_general_block4096_base, 0.0, NULL},
+    {"where_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_base_where_kernels_where_map_f64_inner_block4096_values, 1, &where_map_inner, where_map_f64_inner_block4096_base, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_base_where =
@@ -955,18 +955,18 @@ static const int64_t kiln_keys_cpu_avx2_where_kernels_where_map_f64_inner_block4
 };
 
 static const kiln_kernel kiln_keys_cpu_avx2_where_kernels[] = {
-    {"where_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_bf16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_bf16_contiguous_block4096_avx2, 0.0},
-    {"where_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_bf16_general_block4096_values, 1, &where_map_general, where_map_bf16_general_block4096_avx2, 0.0},
-    {"where_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_bf16_inner_block4096_values, 1, &where_map_inner, where_map_bf16_inner_block4096_avx2, 0.0},
-    {"where_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f16_contiguous_block4096_avx2, 0.0},
-    {"where_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f16_general_block4096_values, 1, &where_map_general, where_map_f16_general_block4096_avx2, 0.0},
-    {"where_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f16_inner_block4096_values, 1, &where_map_inner, where_map_f16_inner_block4096_avx2, 0.0},
-    {"where_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f32_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f32_contiguous_block4096_avx2, 0.0},
-    {"where_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f32_general_block4096_values, 1, &where_map_general, where_map_f32_general_block4096_avx2, 0.0},
-    {"where_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f32_inner_block4096_values, 1, &where_map_inner, where_map_f32_inner_block4096_avx2, 0.0},
-    {"where_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f64_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f64_contiguous_block4096_avx2, 0.0},
-    {"where_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f64_general_block4096_values, 1, &where_map_general, where_map_f64_general_block4096_avx2, 0.0},
-    {"where_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f64_inner_block4096_values, 1, &where_map_inner, where_map_f64_inner_block4096_avx2, 0.0},
+    {"where_map_bf16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_bf16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_bf16_contiguous_block4096_avx2, 0.0, NULL},
+    {"where_map_bf16_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_bf16_general_block4096_values, 1, &where_map_general, where_map_bf16_general_block4096_avx2, 0.0, NULL},
+    {"where_map_bf16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_bf16_inner_block4096_values, 1, &where_map_inner, where_map_bf16_inner_block4096_avx2, 0.0, NULL},
+    {"where_map_f16_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f16_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f16_contiguous_block4096_avx2, 0.0, NULL},
+    {"where_map_f16_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f16_general_block4096_values, 1, &where_map_general, where_map_f16_general_block4096_avx2, 0.0, NULL},
+    {"where_map_f16_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f16_inner_block4096_values, 1, &where_map_inner, where_map_f16_inner_block4096_avx2, 0.0, NULL},
+    {"where_map_f32_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f32_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f32_contiguous_block4096_avx2, 0.0, NULL},
+    {"where_map_f32_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f32_general_block4096_values, 1, &where_map_general, where_map_f32_general_block4096_avx2, 0.0, NULL},
+    {"where_map_f32_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f32_inner_block4096_values, 1, &where_map_inner, where_map_f32_inner_block4096_avx2, 0.0, NULL},
+    {"where_map_f64_contiguous_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f64_contiguous_block4096_values, 1, &where_map_contiguous, where_map_f64_contiguous_block4096_avx2, 0.0, NULL},
+    {"where_map_f64_general_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f64_general_block4096_values, 1, &where_map_general, where_map_f64_general_block4096_avx2, 0.0, NULL},
+    {"where_map_f64_inner_block4096", "block=4096", kiln_keys_cpu_avx2_where_kernels_where_map_f64_inner_block4096_values, 1, &where_map_inner, where_map_f64_inner_block4096_avx2, 0.0, NULL},
 };
 
 const kiln_op_keys kiln_keys_cpu_avx2_where =

@@ -31,12 +31,26 @@ static const kiln_let kiln_op_softmax_lets[] = {
 
 static const kiln_ins kiln_op_softmax_routes_single_tile_when_code[] = {
     {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_ARCH, 0, 4, 0.0},
+    {KILN_X_LE, 0, 0, 0.0},
+};
+
+static const kiln_ins kiln_op_softmax_routes_block_tile_when_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_ARCH, 0, 0, 0.0},
+    {KILN_X_LE, 0, 0, 0.0},
+};
+
+static const kiln_ins kiln_op_softmax_routes_cluster_when_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
     {KILN_X_ARCH, 0, 1, 0.0},
     {KILN_X_LE, 0, 0, 0.0},
 };
 
 static const kiln_route kiln_op_softmax_routes[] = {
     {"single_tile", {"N <= arch.row_tile", kiln_op_softmax_routes_single_tile_when_code, 3}, 0, NULL, 0, NULL, 0},
+    {"block_tile", {"N <= arch.block_tile", kiln_op_softmax_routes_block_tile_when_code, 3}, 0, NULL, 0, NULL, 0},
+    {"cluster", {"N <= arch.cluster_tile", kiln_op_softmax_routes_cluster_when_code, 3}, 0, NULL, 0, NULL, 0},
     {"looped", {"", NULL, 0}, 0, NULL, 0, NULL, 0},
 };
 
@@ -65,4 +79,4 @@ static const kiln_ins kiln_op_softmax_flops_code[] = {
 };
 
 const kiln_op kiln_op_softmax =
-    {"softmax", "spec/op/softmax.yaml", kiln_op_softmax_tensors, 2, kiln_op_softmax_attrs, 2, kiln_op_softmax_lets, 2, kiln_op_softmax_routes, 2, KILN_SPACE_ROWS, {"dim", kiln_op_softmax_row_dim_code, 1}, 1, kiln_op_softmax_axes, 2, {"5 * numel(x)", kiln_op_softmax_flops_code, 4}};
+    {"softmax", "spec/op/softmax.yaml", kiln_op_softmax_tensors, 2, kiln_op_softmax_attrs, 2, kiln_op_softmax_lets, 2, kiln_op_softmax_routes, 4, KILN_SPACE_ROWS, {"dim", kiln_op_softmax_row_dim_code, 1}, 1, kiln_op_softmax_axes, 2, {"5 * numel(x)", kiln_op_softmax_flops_code, 4}};
