@@ -240,21 +240,28 @@ code_sm90 := sm_90a
 ptx_sm90  := compute_90a
 code_of = $(or $(code_$1),$(1:sm%=sm_%))
 ptx_of  = $(or $(ptx_$1),$(1:sm%=compute_%))
-cuda_flags = -std=c++17 -O3 -gencode arch=$(call ptx_of,$1),code=$(or \
+cuda_flags = -std=c++17 -O3 -fmad=false -gencode arch=$(call ptx_of,$1),code=$(or \
     $(if $(filter-out sm90,$1),$(FORCED)),$(call code_of,$1))
 
 $(BUILD)/cuda/flags: FORCE
 	$(call keep,$(call cuda_flags,sm75) $(call cuda_flags,sm90) $(NVCCFLAGS))
 
-$(BUILD)/cuda/%.cubin: $(OUT)/cuda/units/%.cu $(BUILD)/cuda/flags
-	$(call say,NVCC)
-	$(Q)nvcc=$(NVCC); if "$$nvcc" --version >/dev/null 2>&1; then \
+nvcc_unit = nvcc=$(NVCC); if "$$nvcc" --version >/dev/null 2>&1; then \
 	    "$$nvcc" -cubin $(call cuda_flags,$(firstword $(subst _, ,$*))) \
 	        -Iruntime/cuda -Iruntime $(NVCCFLAGS) -MD -MF $(@:.cubin=.d) \
 	        -o $@ $<; \
 	else \
 	    echo "no nvcc: the kernels of $* are left out"; : >$@; \
 	fi
+# EMU=1: a shared object that tests/emu runs on the CPU; see its README.md.
+emu_unit = $(CXX) -x c++ -std=c++17 -O1 -g $(FLOAT) -Wno-unknown-pragmas \
+	    $(CFLAGS) -shared -fPIC -Itests/emu -Iruntime/cuda -Iruntime \
+	    -MD -MF $(@:.cubin=.d) -MT $@ -o $(@:.cubin=.so) $< && \
+	printf 'kiln-emu:%s\n' "$$(realpath $(@:.cubin=.so))" >$@
+
+$(BUILD)/cuda/%.cubin: $(OUT)/cuda/units/%.cu $(BUILD)/cuda/flags
+	$(call say,$(if $(EMU),CXX,NVCC))
+	$(Q)$(if $(EMU),$(emu_unit),$(nvcc_unit))
 
 $(BUILD)/cuda/%.c: $(BUILD)/cuda/%.cubin runtime/cuda/module.sh
 	$(Q)sh runtime/cuda/module.sh $* $< >$@
@@ -331,6 +338,17 @@ $(BUILD)/certify/runner: \
     $(call objects,rel,$(wildcard tests/certify/*.c) $(TRUTH) $(LIB))
 	$(call say,LD)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm -pthread
+
+# The same with EMU=1, on the harness in place of a GPU.
+$(BUILD)/certify/emu_runner: $(call objects,plain,$(wildcard tests/certify/*.c \
+    tests/emu/*.c) tests/device/driver_emu.c $(TRUTH) $(LIB))
+	$(call say,LD)
+	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl -lm -pthread
+
+ifeq ($(EMU),tsan) # which sees the fibers, not the engine
+$(BUILD)/plain/tests/emu/%.o: override private CFLAGS += \
+    -fno-sanitize=thread -DKILN_EMU_TSAN
+endif
 
 # --- install ----------------------------------------------------------------
 

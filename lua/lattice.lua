@@ -66,7 +66,7 @@ local function shape_of(ctx, list, sizes)
     return shape
 end
 
--- A call of op made by the op's rules alone, or false after reporting.
+-- Tensors of a call of op by the op's rules, or false after reporting.
 local function complete(ctx, dtypes, class, sizes)
     local op, call = ctx.op, {op = ctx.op.name, tensors = {}}
     for i, tensor in ipairs(op.tensors) do
@@ -93,49 +93,22 @@ local function complete(ctx, dtypes, class, sizes)
     return call.tensors
 end
 
--- What f gives for id, asked once.
-local function once(memo, id, f)
-    if memo[id] == nil then
-        memo[id] = f()
-    end
-    return memo[id]
+local function call_of(ctx, tensors, attrs)
+    return {op = ctx.op.name, tensors = tensors, attrs = attrs,
+            arch = ctx.arch}
 end
 
--- A call of op at the given sizes of its axes, or nil after reporting. No
--- dtype changes its shapes and strides, no size its dtypes.
-local function make_call(ctx, dtypes, attrs, class, sizes)
-    local function make()
-        return complete(ctx, dtypes, class, sizes)
-    end
-    local form = once(ctx.forms, ("%s %s %s"):format(class.layout,
-        tostring(class.align), table.concat(sizes, " ")), make)
-    local typed = form and once(ctx.typed, dtypes, make)
-    if not typed then
-        return nil
-    end
-    local call = {op = ctx.op.name, tensors = {}, attrs = attrs,
-                  arch = ctx.arch}
-    for i, tensor in ipairs(form) do
-        call.tensors[i] = tensor and {
-            dtype = typed[i].dtype, offset = tensor.offset,
-            shape = tensor.shape, strides = tensor.strides,
-        }
-    end
-    return call
-end
-
--- What make_call needs: see M.context.
 function M.call_at(ctx, entry, sizes)
-    local attrs = entry.call.attrs
-    return make_call(ctx, entry.dtypes, attrs, entry, sizes)
+    local tensors = complete(ctx, entry.dtypes, entry, sizes)
+    return tensors and call_of(ctx, tensors, entry.call.attrs) or nil
 end
 
-local function within(ctx, call, sizes)
+local function within(ctx, tensors, sizes)
     if not ctx.plan.within then
         return true
     end
     local holds, why = ctx.handle:eval(
-        {lets = sizes, tensors = call.tensors, arch = ctx.arch},
+        {lets = sizes, tensors = tensors, arch = ctx.arch},
         ctx.plan.within)
     if holds == nil then
         diag.at(ctx.op.node, "op %s: lattice: within: %s", ctx.op.name, why)
@@ -160,11 +133,23 @@ local function each_bucket(handle, axes, f)
     walk(1)
 end
 
-local function each_corner(corners, f)
-    local sizes = {}
+local function same(a, b)
+    for i, v in ipairs(a) do
+        if b[i] ~= v then
+            return false
+        end
+    end
+    return true
+end
+
+-- Sizes at a bucket's corners, the largest first.
+local function sizes_of(corners)
+    local out, sizes = {}, {}
     local function walk(i)
         if i > #corners then
-            f({table.unpack(sizes)})
+            if #out == 0 or not same(sizes, out[1]) then
+                out[#out + 1] = {table.unpack(sizes)}
+            end
             return
         end
         for side = 2, 1, -1 do
@@ -173,15 +158,7 @@ local function each_corner(corners, f)
         end
     end
     walk(1)
-end
-
-local function same(a, b)
-    for i, v in ipairs(a) do
-        if b[i] ~= v then
-            return false
-        end
-    end
-    return true
+    return out
 end
 
 -- Plans a call and keeps the keys it needs; gives its group, 0 where it is not
@@ -211,28 +188,56 @@ local function add_call(ctx, out, positions, call, class)
     return #launches == 1 and launches[1].packed or 0
 end
 
--- A bucket's other corners need keys of their own only where their group is
--- one that no corner before them had.
-local function add_bucket(ctx, out, dtypes, attrs, class, positions, corners)
-    local top = {}
-    for i, corner in ipairs(corners) do
-        top[i] = corner[2]
+-- Tensors at corner i of a bucket, or false after reporting: no dtype changes
+-- their shapes and strides, no size their dtypes.
+local function tensors_at(ctx, bucket, dtypes, i)
+    local function make()
+        return complete(ctx, dtypes, bucket.class, bucket.sizes[i])
     end
-    local largest = make_call(ctx, dtypes, attrs, class, top)
-    if not largest or not within(ctx, largest, top) then
-        return
+    if bucket.forms[i] == nil then
+        bucket.forms[i] = make()
     end
+    if ctx.typed[dtypes] == nil then
+        ctx.typed[dtypes] = make()
+    end
+    local form, typed, out = bucket.forms[i], ctx.typed[dtypes], {}
+    for t, tensor in ipairs(form and typed and form or {}) do
+        out[t] = tensor and {
+            dtype = typed[t].dtype, offset = tensor.offset,
+            shape = tensor.shape, strides = tensor.strides,
+        }
+    end
+    return #out > 0 and out
+end
+
+-- Corners but the largest need keys of their own only where their group is one
+-- that no corner before them had.
+local function add_corners(ctx, out, bucket, dtypes, attrs)
     local met = {}
-    met[add_call(ctx, out, positions, largest, class) or 0] = true
-    each_corner(corners, function(sizes)
-        local call = not same(sizes, top)
-            and make_call(ctx, dtypes, attrs, class, sizes)
-        local group = call and ctx.handle:group(call)
-        if call and (not group or group == 0 or not met[group]) then
-            met[group or 0] = true
-            add_call(ctx, out, positions, call, class)
+    for i = 1, #bucket.sizes do
+        if bucket.tensors[i] == nil then
+            bucket.tensors[i] = tensors_at(ctx, bucket, dtypes, i)
         end
-    end)
+        local call = bucket.tensors[i]
+            and call_of(ctx, bucket.tensors[i], attrs)
+        local group = call and i > 1 and ctx.handle:group(call)
+        if call and (not group or group == 0 or not met[group]) then
+            met[add_call(ctx, out, bucket.positions, call, bucket.class)
+                or 0] = true
+        end
+    end
+end
+
+local function add_bucket(ctx, out, bucket)
+    for _, dtypes in ipairs(ctx.dtypes) do
+        bucket.tensors = {tensors_at(ctx, bucket, dtypes, 1)}
+        if bucket.tensors[1]
+            and within(ctx, bucket.tensors[1], bucket.sizes[1]) then
+            for _, attrs in ipairs(ctx.attrs) do
+                add_corners(ctx, out, bucket, dtypes, attrs)
+            end
+        end
+    end
 end
 
 -- A variant that the tier's tiling has configs for is one that buckets reach.
@@ -257,16 +262,15 @@ local function add_op(ctx, out)
             classes[#classes + 1] = {layout = layout, align = align}
         end
     end
-    for _, dtypes in ipairs(choices.dtypes(ctx.op)) do
-        for _, attrs in ipairs(choices.attrs(ctx.op)) do
-            for _, class in ipairs(classes) do
-                each_bucket(ctx.handle, ctx.model.axes[ctx.op.name],
-                    function(positions, corners)
-                        add_bucket(ctx, out, dtypes, attrs, class, positions,
-                            corners)
-                    end)
-            end
-        end
+    ctx.dtypes, ctx.attrs = choices.dtypes(ctx.op), choices.attrs(ctx.op)
+    for _, class in ipairs(classes) do
+        each_bucket(ctx.handle, ctx.model.axes[ctx.op.name],
+            function(positions, corners)
+                add_bucket(ctx, out, {
+                    class = class, positions = positions, forms = {},
+                    sizes = sizes_of(corners),
+                })
+            end)
     end
     if host.errors() == before then
         check_reached(ctx)
@@ -277,7 +281,7 @@ function M.context(model, handle, arch, op)
     return {
         model = model, handle = handle, arch = arch, op = op,
         plan = prepare(model, op), seen = {}, told = {},
-        forms = {}, typed = {},
+        typed = {},
     }
 end
 

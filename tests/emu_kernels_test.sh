@@ -1,0 +1,81 @@
+#!/bin/bash
+# Every kernel of out/cuda on the CPU harness (tests/emu), through the public
+# interface and held to the f64 truth: with AddressSanitizer and UBSan, and with
+# ThreadSanitizer. The calls are those of `kiln cases`: the kernel's own domain,
+# with tails. Then the same with a barrier taken out of every file that has one:
+# each kernel of it must be found.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+kiln=${KILN:-$build/kiln}
+dir=$build/emu_kernels
+tiers=${TIERS:-sm75,sm80,sm90}
+jobs=$(nproc)
+passed=0
+failed=0
+export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
+export TSAN_OPTIONS=report_bugs=1
+rm -rf "$dir"
+mkdir -p "$dir"
+
+check()
+{
+    local name=$1
+    shift
+    if "$@" >"$dir/said" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok $name"
+    else
+        failed=$((failed + 1))
+        echo "not ok $name"
+        tail -n 20 "$dir/said" | sed 's/^/# /'
+    fi
+}
+
+# build MODE: the runner with out/cuda's units as shared objects.
+build()
+{
+    local flags='-fsanitize=address,undefined -fno-sanitize-recover=all'
+    local cc=${CC:-cc} cxx=${CXX:-c++}
+    if [ "$1" = tsan ]; then
+        flags=-fsanitize=thread
+        if command -v clang clang++ >/dev/null; then
+            cc=clang
+            cxx=clang++
+        fi
+    fi
+    make -s -j"$jobs" EMU="$1" OUT="$dir/tree" BUILD="$dir/$1" CC="$cc" \
+        CXX="$cxx" WERROR= CFLAGS="$flags" LDFLAGS="$flags" \
+        "$dir/$1/certify/emu_runner"
+}
+
+# judge MODE LIST: a line a kernel.
+judge()
+{
+    rm -f "$dir/$1.jsonl"
+    "$dir/$1/certify/emu_runner" --list "$2" --journal "$dir/$1.jsonl" \
+        --only-kernels --jobs "$jobs" >"$dir/said" 2>&1
+}
+
+count()
+{
+    local good bad
+    good=$(grep -c '"status":"pass"' "$dir/$1.jsonl")
+    bad=$(($(grep -c ^kernel "$dir/cases.tsv") - good))
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    echo "$1: $good kernels passed, $bad failed"
+    [ "$bad" -eq 0 ] || grep -v '"status":"pass"' "$dir/$1.jsonl" |
+        head -n 5 | cut -c 1-600 | sed 's/^/# /'
+}
+
+"$kiln" gen --tier "$tiers" --out "$dir/tree" >"$dir/said" || exit 1
+"$kiln" cases --tier "$tiers" >"$dir/cases.tsv" || exit 1
+check "the sources are those of out/cuda" diff -r out/cuda "$dir/tree/cuda"
+for mode in asan tsan; do
+    check "the harness builds ($mode)" build "$mode"
+    judge "$mode" "$dir/cases.tsv"
+    count "$mode"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
