@@ -100,7 +100,7 @@ endif
 make = +@$(MAKE) --no-print-directory $(if $(V),,-s) \
     $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
 
-.PHONY: help deps gen check-gen all lib demo plain tests test certify install \
+.PHONY: bench resources check-resources help deps gen check-gen all lib demo plain tests test certify install \
         fuzz fuzzers format lint check-cxx clean FORCE
 
 help: ## list the targets
@@ -125,6 +125,9 @@ gen: ## write out/ from spec/
 check-gen: ## fail when out/ is not what spec/ gives
 	$(make) $(BUILD)/kiln
 	$(BUILD)/kiln gen --check $(specs) --out '$(OUT)'
+
+bench: lib ## time kiln against PyTorch on the cpu
+	python3 tests/bench/vs_torch_cpu.py --lib $(BUILD)/libkiln.so
 
 demo: gen ## generate, build, and run the census of three models
 	$(make) $(BUILD)/demo
@@ -166,6 +169,31 @@ certify: ## measure candidates, rewrite spec/certified/TIER
 	    || [ $$? -eq 3 ] # some failed: what passed is certified
 	$(BUILD)/kiln certify $(specs) --tier $(TIER) \
 	    $(if $(OPS),--ops '$(OPS)') $(BUILD)/certify/$(TIER).jsonl
+
+# What ptxas says of every kernel of out/, a file a tier. Each tier's own code.
+CUBINS = $(patsubst $(OUT)/cuda/units/%.cu,$(BUILD)/cuda/%.cubin,\
+    $(wildcard $(OUT)/cuda/units/*.cu))
+TIERS = $(sort $(foreach c,$(CUBINS),$(firstword $(subst _, ,$(notdir $c)))))
+
+$(BUILD)/cuda/%.tsv: $(CUBINS) runtime/cuda/resources.sh
+	$(Q)printf '# kernel\tregisters\tshared_bytes\tspill_bytes\tcode_bytes\n' \
+	    >$@
+	$(Q)for cubin in $(filter $(BUILD)/cuda/$*_%,$(CUBINS)); do \
+	    sh runtime/cuda/resources.sh $${cubin%.cubin} || exit 1; \
+	done | LC_ALL=C sort >>$@
+
+resources: ## record what nvcc makes of each CUDA kernel, in spec/certified
+	$(make) $(TIERS:%=$(BUILD)/cuda/%.tsv)
+	@for tier in $(TIERS); do \
+	    cp $(BUILD)/cuda/$$tier.tsv spec/certified/$$tier/resources.tsv; \
+	done
+
+check-resources: ## fail when nvcc makes something else of them
+	$(make) $(TIERS:%=$(BUILD)/cuda/%.tsv)
+	@for tier in $(TIERS); do \
+	    diff spec/certified/$$tier/resources.tsv $(BUILD)/cuda/$$tier.tsv || \
+	        exit 1; \
+	done
 
 format: ## clang-format what is written by hand
 	clang-format -i $(STYLED)
@@ -248,10 +276,12 @@ $(BUILD)/cuda/flags: FORCE
 
 nvcc_unit = nvcc=$(NVCC); if "$$nvcc" --version >/dev/null 2>&1; then \
 	    "$$nvcc" -cubin $(call cuda_flags,$(firstword $(subst _, ,$*))) \
-	        -Iruntime/cuda -Iruntime $(NVCCFLAGS) -MD -MF $(@:.cubin=.d) \
-	        -o $@ $<; \
+	        -Xptxas -v -Iruntime/cuda -Iruntime $(NVCCFLAGS) -MD \
+	        -MF $(@:.cubin=.d) -o $@ $< >$(@:.cubin=.log) 2>&1 || \
+	        { cat $(@:.cubin=.log) >&2; exit 1; }; \
 	else \
 	    echo "no nvcc: the kernels of $* are left out"; : >$@; \
+	    : >$(@:.cubin=.log); \
 	fi
 # EMU=1: a shared object that tests/emu runs on the CPU; see its README.md.
 emu_unit = $(CXX) -x c++ -std=c++17 -O1 -g $(FLOAT) -Wno-unknown-pragmas \

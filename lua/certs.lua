@@ -7,6 +7,7 @@
 --   an earlier one's; home(op): the number of the root that an op's spec is
 --   of, whose certificates are the first that count. A malformed line is an
 --   error with file and line.
+-- certs.resources(roots, tier) -> what ptxas said of kernels
 -- certs.texts(records) -> {["softmax.keys.tsv"] = text, ...}
 
 local M = {}
@@ -126,6 +127,26 @@ end
 
 local function number_text(v)
     return type(v) == "number" and ("%.4g"):format(v) or v
+end
+
+-- {[kernel] = {registers=, shared_bytes=, spill_bytes=, code_bytes=, text=}} as
+-- the latest root has it; what `make resources` writes.
+function M.resources(roots, tier)
+    local out = {}
+    for _, root in ipairs(roots) do
+        local path = ("%s/certified/%s/resources.tsv"):format(root, tier)
+        for line in (host.read(path) or ""):gmatch("[^\n]+") do
+            local name, registers, spills =
+                line:match("^([%w_]+)\t(%d+)\t%d+\t(%d+)\t%d+$")
+            if name then
+                out[name] = {text = line, registers = tonumber(registers),
+                             spills = tonumber(spills)}
+            elseif line:sub(1, 1) ~= "#" then
+                host.error(path, 0, 0, "not a line of make resources: " .. line)
+            end
+        end
+    end
+    return out
 end
 
 function M.texts(records)

@@ -56,7 +56,7 @@ local function products(config)
 end
 
 -- What `require` may name: the config's fields, and numbers of the key's text:
--- baked attributes and the upper edges of its buckets.
+-- baked attributes, the upper edges of its buckets, and its alignment.
 local function required(k, key)
     local node, constants = k.tile.require.node, {}
     for name, value in key:gmatch("([%w_]+)=(%-?%d+)") do
@@ -65,6 +65,7 @@ local function required(k, key)
     for _, field in ipairs(k.config) do
         constants[field.name] = field.value
     end
+    constants.align = k.align or nil
     local value, why = compile.constants(k.tile.require.text, constants)
     if value == nil then
         diag.in_expr(node, why.at, "%s", why.text)
@@ -77,7 +78,7 @@ end
 
 -- The parts of a key's text that `require` names, and the config.
 local function named_parts(k, key)
-    local out = {k.config_text}
+    local out = {k.config_text, tostring(k.align)}
     for name in k.tile.require.text:gmatch("[%a_][%w_]*") do
         out[#out + 1] = key:match(" (" .. name .. "=%S+)")
     end
@@ -103,6 +104,12 @@ local function config_text(config)
         out[i] = ("%s=%d"):format(field.name, field.value)
     end
     return table.concat(out, " ")
+end
+
+-- The family's emitter for k's tier.
+local function family(k)
+    local name = "family." .. k.op.family
+    return require(name .. (k.tier == "cpu" and ".init" or ".cuda"))
 end
 
 local function baked_value(attr, number)
@@ -167,6 +174,15 @@ local function build(model, entry, tier, tiling, variant, config)
     return k
 end
 
+-- What a block of the tier's profile may have of shared memory.
+local function shared_bytes(model, tier)
+    for _, arch in ipairs(model.arch_list) do
+        if arch.tier == tier then
+            return arch.field.shared_bytes or 0
+        end
+    end
+end
+
 function M.candidates(model, entry, tier)
     local op = model.op[entry.op]
     local tiling, variant = M.tile(model, op, entry.variant, tier)
@@ -176,21 +192,17 @@ function M.candidates(model, entry, tier)
             entry.variant, tier, op.name, tier, entry.variant)
         return {}
     end
-    local out = {}
-    for i, config in ipairs(products(variant.config)) do
-        out[i] = build(model, entry, tier, tiling, variant, config)
-        if #out[i].symbol > SYMBOL_MAX then
+    local out, room = {}, shared_bytes(model, tier)
+    for _, config in ipairs(products(variant.config)) do
+        local k = build(model, entry, tier, tiling, variant, config)
+        local fits = family(k).fits
+        if #k.symbol > SYMBOL_MAX then
             diag.at(op.node, "op %s: kernel name %s is over %d characters",
-                op.name, out[i].symbol, SYMBOL_MAX)
+                op.name, k.symbol, SYMBOL_MAX)
         end
+        out[#out + 1] = (not fits or fits(k, room)) and k or nil
     end
     return out
-end
-
--- The family's emitter for k's tier.
-local function family(k)
-    local name = "family." .. k.op.family
-    return require(name .. (k.tier == "cpu" and ".init" or ".cuda"))
 end
 
 function M.text(k)

@@ -201,7 +201,9 @@ end
 
 function M.resolve(target)
     local records = certs.load(target.roots, target.tier, M.home(target))
-    return resolve.run(target, records)
+    local state = resolve.run(target, records)
+    state.resources = certs.resources(target.roots, target.tier)
+    return state
 end
 
 return M

@@ -103,8 +103,8 @@ M.op = record {
                    "string")},
 }
 
--- Sizes of tiles, counts of lanes: no more than fits an int of C.
-local config = map(list {kind = "int", min = 1, max = 1048576})
+-- Sizes of tiles, counts of lanes, switches: no more than fits an int of C.
+local config = map(list {kind = "int", min = 0, max = 1048576})
 
 M.tiling = record {
     {"tiling", "name", required = true},
@@ -146,7 +146,7 @@ local bound = {kind = "int", min = 0}
 M.budget = record {
     {"budget", record {
         {"kernels", bound}, {"lines", bound}, {"bytes", bound},
-        {"keys_per_group", bound},
+        {"keys_per_group", bound}, {"registers", bound}, {"spills", bound},
     }, required = true},
 }
 

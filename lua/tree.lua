@@ -146,6 +146,24 @@ local function hold(p, name, value)
     end
 end
 
+-- Each kernel within the registers and spills that the budget allows.
+local function check_resources(p, states)
+    for _, state in ipairs(states) do
+        for _, k in ipairs(state.kernels) do
+            local known = state.resources[k.symbol] or {}
+            for _, name in ipairs {"registers", "spills"} do
+                local bound = p.model.budget[name]
+                if bound and known[name] and known[name] > bound then
+                    diag.at(p.model.budget_at[name], "kernel %s of tier %s "
+                        .. "has %d %s; the budget is %d", k.symbol,
+                        state.tier, known[name], name == "spills"
+                        and "bytes of spills" or name, bound)
+                end
+            end
+        end
+    end
+end
+
 function M.check_budget(p, files, states)
     local lines, bytes = count(files)
     local texts, kernels = {}, 0
@@ -156,6 +174,7 @@ function M.check_budget(p, files, states)
             texts[id] = true
         end
     end
+    check_resources(p, states)
     hold(p, "kernels", kernels)
     hold(p, "lines", lines)
     hold(p, "bytes", bytes)

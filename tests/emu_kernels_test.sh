@@ -2,8 +2,8 @@
 # Every kernel of out/cuda on the CPU harness (tests/emu), through the public
 # interface and held to the f64 truth: with AddressSanitizer and UBSan, and with
 # ThreadSanitizer. The calls are those of `kiln cases`: the kernel's own domain,
-# with tails. Then the same with a barrier taken out of every file that has one:
-# each kernel of it must be found.
+# with tails. Then, in a copy of one file, a barrier is taken out and a read goes
+# one past the end: the kernel is no longer found right.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
@@ -69,6 +69,20 @@ count()
         head -n 5 | cut -c 1-600 | sed 's/^/# /'
 }
 
+# An edit of what was emitted changes the result.
+mutant()
+{
+    local name=$1 file=$2 edit=$3 mode=$4 symbol=$5
+    cp "$dir/tree/$file" "$dir/kept"
+    sed -i -E "$edit" "$dir/tree/$file"
+    check "$name: an edit" sh -c "! cmp -s '$dir/kept' '$dir/tree/$file'"
+    build "$mode" >"$dir/said" 2>&1
+    grep -E "	$symbol" "$dir/cases.tsv" | head -n 1 >"$dir/one.tsv"
+    judge "$mode" "$dir/one.tsv"
+    check "$name: found" grep -q '"status":"fail"' "$dir/$mode.jsonl"
+    mv "$dir/kept" "$dir/tree/$file"
+}
+
 "$kiln" gen --tier "$tiers" --out "$dir/tree" >"$dir/said" || exit 1
 "$kiln" cases --tier "$tiers" >"$dir/cases.tsv" || exit 1
 check "the sources are those of out/cuda" diff -r out/cuda "$dir/tree/cuda"
@@ -77,5 +91,7 @@ for mode in asan tsan; do
     judge "$mode" "$dir/cases.tsv"
     count "$mode"
 done
+mutant "a read past the end" cuda/sm75/silu/map_f32.cu \
+    's/arg\.row_size/(arg.row_size + 1)/' asan silu_map_f32_contiguous_a1
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -71,8 +71,11 @@ end
 local function add_kernel_lines(p, state, groups, candidates, lines)
     for group, entries in pairs(groups) do
         for _, k in ipairs(candidates[group]) do
-            local calls = table.concat(domain.calls(p, served_by(k, entries)),
-                "; ")
+            local list = domain.calls(p, served_by(k, entries))
+            if #list == 0 then -- all its keys are too large to be judged
+                list = domain.calls(p, entries)
+            end
+            local calls = table.concat(list, "; ")
             for _, isa in ipairs(p.isas) do
                 local row = state.records.kernels[isa .. "\t" .. k.symbol]
                 local standing = row and row.hash == kernels.hash(k)

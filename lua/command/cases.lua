@@ -1,11 +1,11 @@
--- command/cases.lua: kiln cases: calls that try every kernel of out/, in lines
--- as command/candidates.lua writes them.
+-- command/cases.lua: kiln cases: calls that try every kernel of out/, each text
+-- once, in lines as command/candidates.lua writes them.
 
 local domain = require "domain"
 local kernels = require "kernels"
 local project = require "project"
 
-local CALLS = 4 -- of a kernel
+local CALLS = 2 -- of a kernel
 
 -- The keys that each kernel serves, by its symbol.
 local function served_keys(state)
@@ -23,16 +23,32 @@ local function served_keys(state)
     return out
 end
 
-local function add(p, lines)
+-- A few calls of k's keys, or where those are all large, of its group's.
+local function calls_of(p, state, k, keys)
+    local out = domain.few(p, keys, CALLS)
+    if #out > 0 then
+        return out
+    end
+    local group = {}
+    for _, entry in ipairs(state.keys) do
+        group[#group + 1] = entry.group == k.group and entry or nil
+    end
+    return domain.few(p, group, CALLS)
+end
+
+local function add(p, lines, seen)
     local state = project.resolve(p)
     local keys = served_keys(state)
     for _, k in ipairs(state.kernels) do
-        local calls = domain.few(p, keys[k.symbol], CALLS)
-        for _, isa in ipairs(p.isas) do
+        local id = kernels.path(k) .. " " .. k.symbol
+        local calls = seen[id] and {}
+            or calls_of(p, state, k, keys[k.symbol])
+        for _, isa in ipairs(seen[id] and {} or p.isas) do
             lines[#lines + 1] = table.concat({"kernel", p.tier, isa, k.symbol,
                 kernels.hash(k), k.op.name, k.config_text, "0",
                 kernels.limits(k), table.concat(calls, "; ")}, "\t")
         end
+        seen[id] = true
     end
 end
 
@@ -42,8 +58,9 @@ return function(options)
         return {status = 1, text = "", trees = {}}
     end
     local lines = {"# kiln cases: see lua/command/candidates.lua"}
+    local seen = {}
     for _, target in ipairs(p.targets) do
-        add(target, lines)
+        add(target, lines, seen)
     end
     return {
         status = host.errors() > 0 and 1 or 0, trees = {},

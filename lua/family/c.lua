@@ -102,7 +102,7 @@ function M.args(k, slots)
 end
 
 -- The config as the constants block of a function: aligned enumerators. more:
--- {{name=, value=}} that are not the config's, or nil.
+-- {{name=, value= integer or text}} that are not the config's, or nil.
 function M.constants(k, more)
     local widest, lines, fields = 0, {}, {table.unpack(k.config)}
     for _, field in ipairs(more or {}) do fields[#fields + 1] = field end
@@ -110,7 +110,7 @@ function M.constants(k, more)
         widest = math.max(widest, #field.name)
     end
     for i, field in ipairs(fields) do
-        lines[i] = string.format("%-" .. widest .. "s = %d,",
+        lines[i] = string.format("%-" .. widest .. "s = %s,",
                                  field.name:upper(), field.value)
     end
     return table.concat(lines, "\n")

@@ -135,9 +135,10 @@ function M.header(k, recipe, facts)
     add("config", k.config_text)
     add("specs", k.spec .. ", " .. k.tiling)
     add("blocks", recipe.units)
-    add("launch", string.format("%d threads a block, %s bytes shared, "
-        .. "clusters of %d", M.config(k, "threads"), recipe.shared,
+    add("launch", string.format("%d threads a block, clusters of %d",
+        M.config(k, "threads"),
         recipe.cluster == "1" and 1 or M.config(k, recipe.cluster)))
+    add("shared", recipe.shared .. " bytes a block")
     for _, fact in ipairs(facts) do add(fact[1], fact[2]) end
     lines[#lines + 1] = " */"
     return table.concat(lines, "\n")

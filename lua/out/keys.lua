@@ -97,7 +97,7 @@ local function add_code(row, out, k, isa)
         out[#out + 1] = ("kiln_cpu_kernel %s;"):format(name)
         row.cpu = {ref = name, call = true}
     else
-        row.module = {ref = M.module_name(k.tier, k.op.name)}
+        row.module = {ref = M.module_name(k)}
     end
 end
 
@@ -171,9 +171,9 @@ function M.object_name(tier, isa, op)
     return ("kiln_keys_%s_%s"):format(M.tier_name(tier, isa), op)
 end
 
--- The object that holds an op's compiled kernels for a CUDA tier.
-function M.module_name(tier, op)
-    return ("kiln_module_%s_%s"):format(tier, op)
+-- The object that holds the compiled kernels of k's variant for its CUDA tier.
+function M.module_name(k)
+    return ("kiln_module_%s_%s_%s"):format(k.tier, k.op.name, k.variant)
 end
 
 function M.run(p, op, kernels, groups)

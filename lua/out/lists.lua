@@ -85,12 +85,20 @@ local function add_coverage(rows, model, state)
     end
 end
 
+local function add_resources(rows, state)
+    for _, k in ipairs(state.kernels) do
+        local known = state.resources[k.symbol]
+        rows[#rows + 1] = known and state.tier .. "\t" .. known.text or nil
+    end
+end
+
 function M.run(files, model, states)
-    local keys, stale, coverage = {}, {}, {}
+    local keys, stale, coverage, resources = {}, {}, {}, {}
     for _, state in ipairs(states) do
         add_keys(keys, state)
         add_stale(stale, state)
         add_coverage(coverage, model, state)
+        add_resources(resources, state)
     end
     files["KEYS.tsv"] = tsv({"op", "key", "tier", "isa", "config", "kernel",
         "reach", "error", "us", "peer_us"}, keys)
@@ -98,7 +106,7 @@ function M.run(files, model, states)
         "certified", "forced", "stale"}, coverage)
     files["STALE.tsv"] = tsv({"op", "key", "tier", "cause"}, stale)
     files["RESOURCES.tsv"] = tsv({"tier", "kernel", "registers",
-        "shared_bytes", "spill_bytes", "code_bytes"}, {})
+        "shared_bytes", "spill_bytes", "code_bytes"}, resources)
 end
 
 function M.manifest(files)

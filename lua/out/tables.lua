@@ -1,7 +1,8 @@
 -- out/tables.lua: the planner's data as C: one file an op, and the root.
 --
 -- run(files, model, tiers) adds {path -> text}; tiers: {{tier=, isas=,
--- served={names of the ops with keys}, devices={where keys were timed}}}.
+-- served={names of the ops with keys}, devices={where keys were timed},
+-- kernels={k records}}}.
 
 local ctext = require "ctext"
 local keys = require "out.keys"
@@ -61,13 +62,14 @@ local function header_text(ops, tiers)
             end
         end
     end)
+    local modules = {}
     for _, t in ipairs(tiers) do
-        for _, op in ipairs(t.tier ~= "cpu" and ops or {}) do
-            if t.served[op.name] then
-                add("extern const kiln_module %s;",
-                    keys.module_name(t.tier, op.name))
-            end
+        for _, k in ipairs(t.tier ~= "cpu" and t.kernels or {}) do
+            modules[keys.module_name(k)] = true
         end
+    end
+    for name in pairs(modules) do
+        add("extern const kiln_module %s;", name)
     end
     add("\n#endif /* KILN_OUT_TABLES_H */\n")
     return table.concat(out, "\n")

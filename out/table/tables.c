@@ -81,23 +81,27 @@ static const kiln_op_keys *const sm80_ops[] = {
 static const kiln_tier_table sm80 =
     {"sm80", "", NULL, 0, sm80_ops, 12};
 
+static const char *const sm90_devices[] = {
+    "NVIDIA H200",
+};
+
 static const kiln_op_keys *const sm90_ops[] = {
+    &kiln_keys_sm90_add,
+    NULL,
+    &kiln_keys_sm90_exp,
+    &kiln_keys_sm90_gelu,
     NULL,
     NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
+    &kiln_keys_sm90_relu,
+    &kiln_keys_sm90_sigmoid,
+    &kiln_keys_sm90_silu,
+    &kiln_keys_sm90_softmax,
+    &kiln_keys_sm90_tanh,
     NULL,
 };
 
 static const kiln_tier_table sm90 =
-    {"sm90", "", NULL, 0, sm90_ops, 12};
+    {"sm90", "", sm90_devices, 1, sm90_ops, 12};
 
 static const int64_t kiln_generated_tables_ladders_cols_edges[] = {
     16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,
@@ -111,7 +115,7 @@ static const int64_t kiln_generated_tables_ladders_cols_census[] = {
 static const int64_t kiln_generated_tables_ladders_elements_edges[] = {
     64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,
     262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216, 33554432,
-    67108864,
+    67108864, 134217728, 268435456,
 };
 
 static const int64_t kiln_generated_tables_ladders_elements_census[] = {
@@ -129,7 +133,7 @@ static const int64_t kiln_generated_tables_ladders_rows_census[] = {
 
 static const kiln_ladder kiln_generated_tables_ladders[] = {
     {"cols", kiln_generated_tables_ladders_cols_edges, 14, kiln_generated_tables_ladders_cols_census, 3},
-    {"elements", kiln_generated_tables_ladders_elements_edges, 21, kiln_generated_tables_ladders_elements_census, 5},
+    {"elements", kiln_generated_tables_ladders_elements_edges, 23, kiln_generated_tables_ladders_elements_census, 5},
     {"rows", kiln_generated_tables_ladders_rows_edges, 15, kiln_generated_tables_ladders_rows_census, 7},
 };
 

@@ -44,5 +44,23 @@ extern const kiln_op_keys kiln_keys_cpu_avx2_silu;
 extern const kiln_op_keys kiln_keys_cpu_avx2_softmax;
 extern const kiln_op_keys kiln_keys_cpu_avx2_tanh;
 extern const kiln_op_keys kiln_keys_cpu_avx2_where;
+extern const kiln_op_keys kiln_keys_sm90_add;
+extern const kiln_op_keys kiln_keys_sm90_exp;
+extern const kiln_op_keys kiln_keys_sm90_gelu;
+extern const kiln_op_keys kiln_keys_sm90_relu;
+extern const kiln_op_keys kiln_keys_sm90_sigmoid;
+extern const kiln_op_keys kiln_keys_sm90_silu;
+extern const kiln_op_keys kiln_keys_sm90_softmax;
+extern const kiln_op_keys kiln_keys_sm90_tanh;
+extern const kiln_module kiln_module_sm90_add_map;
+extern const kiln_module kiln_module_sm90_exp_map;
+extern const kiln_module kiln_module_sm90_gelu_map;
+extern const kiln_module kiln_module_sm90_relu_map;
+extern const kiln_module kiln_module_sm90_sigmoid_map;
+extern const kiln_module kiln_module_sm90_silu_map;
+extern const kiln_module kiln_module_sm90_softmax_block_tile;
+extern const kiln_module kiln_module_sm90_softmax_cluster;
+extern const kiln_module kiln_module_sm90_softmax_single_tile;
+extern const kiln_module kiln_module_sm90_tanh_map;
 
 #endif /* KILN_OUT_TABLES_H */

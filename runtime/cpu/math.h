@@ -42,6 +42,12 @@ KILN_INLINE float kiln_sqrt_f32(float x)
     return __builtin_sqrtf(x);
 }
 
+/* A number wins over NaN in a; NaN in b stays. */
+KILN_INLINE float kiln_larger_f32(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 /* NaN wins over any number, from either side. */
 KILN_INLINE float kiln_max_f32(float a, float b)
 {
@@ -63,42 +69,55 @@ KILN_INLINE float kiln_clamp_f32(float x, float low, float high)
 /* exp(x) = 2^n * (1 + p) with |r| <= ln(2) / 2, r = x - n * ln(2) in two parts
  * of which n times the first is exact (Cody and Waite, "Software Manual for
  * the Elementary Functions", 1980). Returns p = exp(r) - 1, accurate also
- * near 0, and n as two's complement. The fit leaves 2^-28.2. */
-KILN_INLINE float kiln_exp_parts_f32(float x, uint32_t *n)
+ * near 0. The polynomial goes by pairs of coefficients, in a chain half as
+ * long as one by one. Its fit leaves 2^-28.2. */
+KILN_INLINE float kiln_exp_rest_f32(float x, float whole)
 {
-    const float shift = 0x1.8p23f; /* puts the integer into the low bits */
-    const float shifted = kiln_mad_f32(x, 0x1.715476p0f, shift);
-    const float whole = shifted - shift;
     const float high = kiln_mad_f32(whole, -0x1.62e4p-1f, x);
-    const float r = kiln_mad_f32(whole, -0x1.7f7d1cp-20f, high);
-    float p = 0x1.6a29a6p-10f;
-    p = kiln_mad_f32(p, r, 0x1.1238b6p-7f);
-    p = kiln_mad_f32(p, r, 0x1.5558e2p-5f);
-    p = kiln_mad_f32(p, r, 0x1.555494p-3f);
-    p = kiln_mad_f32(p, r, 0x1.fffffcp-2f);
-    *n = kiln_bits_f32(shifted) - kiln_bits_f32(shift);
-    const float rest = kiln_mad_f32(whole, -0x1.7f7d1cp-20f, p * (r * r));
-    return high + rest; /* high is exact: one rounding less than r */
+    const float low = whole * -0x1.7f7d1cp-20f;
+    const float r = high + low;
+    const float z = r * r;
+    float p = kiln_mad_f32(r, 0x1.1238b6p-7f, 0x1.5558e2p-5f);
+    p = kiln_mad_f32(z, 0x1.6a29a6p-10f, p);
+    p = kiln_mad_f32(z, p, kiln_mad_f32(r, 0x1.555494p-3f, 0x1.fffffcp-2f));
+    /* high is exact: one rounding less than r */
+    return high + kiln_mad_f32(z, p, low);
 }
 
-/* x * 2^n, in two factors so that a subnormal result is rounded once. */
-KILN_INLINE float kiln_scale_f32(float x, uint32_t n)
+/* p as above. The low 9 bits of *n, the exponent's and one more, are those of
+ * n + bias: a shift to the exponent's place drops the others. */
+KILN_INLINE float kiln_exp_parts_f32(float x, uint32_t bias, uint32_t *n)
 {
-    const uint32_t both = n + 254u;
-    const uint32_t half = both >> 1;
-    const float first = kiln_float_f32(half << 23);
-    return x * first * kiln_float_f32((both - half) << 23);
+    /* puts the integer into the low bits */
+    const float shift = 0x1.8p23f + (float)bias;
+    const float shifted = kiln_mad_f32(x, 0x1.715476p0f, shift);
+    *n = kiln_bits_f32(shifted);
+    return kiln_exp_rest_f32(x, shifted - shift);
 }
 
-/* Past the bound the result is infinity or 0 all the same. (One comparison of
- * sizes becomes one minimum; two of x would not.) */
+/* (x + x * p) * 2^n for normal x, n as from kiln_exp_parts with 254 as bias,
+ * in two factors so that a subnormal result is rounded once more only. */
+KILN_INLINE float kiln_scale_f32(float x, float p, uint32_t n)
+{
+    const uint32_t half = n >> 1;
+    const float part = x * kiln_float_f32(half << 23);
+    const float value = kiln_mad_f32(p, part, part);
+    return value * kiln_float_f32((n - half) << 23);
+}
+
+/* Below the bound the result is 0 all the same. n stops where the result is
+ * infinity: r may then be large, and p with it, of the same sign. (Integers
+ * are compared because two comparisons of x become more than two minima.) */
 KILN_INLINE float kiln_exp_f32(float x)
 {
-    const float size = kiln_abs_f32(x);
-    const float most = size > 104.0f ? 104.0f : size;
-    uint32_t n;
-    const float p = kiln_exp_parts_f32(__builtin_copysignf(most, x), &n);
-    return kiln_scale_f32(1 + p, n);
+    const float shift = 0x1.8p23f + 254;
+    const float above = x < -104.0f ? -104.0f : x;
+    const float shifted = kiln_mad_f32(above, 0x1.715476p0f, shift);
+    const int32_t bits = (int32_t)kiln_bits_f32(shifted);
+    const int32_t most = (int32_t)kiln_bits_f32(shift + 128);
+    const uint32_t n = (uint32_t)(bits < most ? bits : most);
+    const float p = kiln_exp_rest_f32(above, kiln_float_f32(n) - shift);
+    return kiln_scale_f32(1, p, n);
 }
 
 /* exp of x <= 0 for sums of probabilities: what is below the normal range may
@@ -107,8 +126,9 @@ KILN_INLINE float kiln_exp_below_f32(float x)
 {
     const float above = x < -88.0f ? -88.0f : x;
     uint32_t n;
-    const float p = kiln_exp_parts_f32(above, &n);
-    return (1 + p) * kiln_float_f32((n + 127u) << 23);
+    const float p = kiln_exp_parts_f32(above, 127u, &n);
+    const float scale = kiln_float_f32(n << 23);
+    return kiln_mad_f32(p, scale, scale);
 }
 
 /* (exp(2a) - 1) / (exp(2a) + 1) for a = |x|; past the bound it rounds to 1. */
@@ -117,8 +137,8 @@ KILN_INLINE float kiln_tanh_f32(float x)
     const float size = kiln_abs_f32(x);
     const float a = size > 10.0f ? 10.0f : size;
     uint32_t n;
-    const float p = kiln_exp_parts_f32(a + a, &n);
-    const float scale = kiln_float_f32((n + 127u) << 23);
+    const float p = kiln_exp_parts_f32(a + a, 127u, &n);
+    const float scale = kiln_float_f32(n << 23);
     const float less = kiln_mad_f32(p, scale, scale - 1);
     return __builtin_copysignf(less / (less + 2), x);
 }
@@ -204,9 +224,9 @@ KILN_INLINE float kiln_erfc_tail_f32(float x)
     const float square = a * a;
     const float low = kiln_square_low_f32(a, square);
     uint32_t n;
-    const float p = kiln_exp_parts_f32(-square, &n);
+    const float p = kiln_exp_parts_f32(-square, 254u, &n);
     const float factor = kiln_mad_f32(-low, 1 + p, p);
-    return kiln_scale_f32(kiln_mad_f32(scaled, factor, scaled), n);
+    return kiln_scale_f32(scaled, factor, n);
 }
 
 KILN_INLINE float kiln_erfc_f32(float x)
@@ -224,8 +244,6 @@ KILN_INLINE float kiln_erf_f32(float x)
     return size < (float)0.75 ? kiln_erf_small_f32(x) : large;
 }
 
-/* Folds n lanes (a power of two) onto lane 0 by halves, always in this
- * order: the result does not depend on who computes it. */
 /* *sum += term, with what rounding took in *lost, so that a long sum of
  * positive terms is within 2 units of the last place whatever their order
  * (W. Kahan, "Further remarks on reducing truncation errors", CACM 8, 1965).
@@ -236,6 +254,17 @@ KILN_INLINE void kiln_add_f32(float *sum, float *lost, float term)
     const float next = *sum + corrected;
     *lost = (next - *sum) - corrected;
     *sum = next;
+}
+
+/* Adds group, four terms a lane, to n sums as kiln_add does. */
+KILN_INLINE void kiln_add_group_f32(float *sums, float *lost,
+                                    const float *group, int n)
+{
+    for (int lane = 0; lane < n; lane++) {
+        const float low = group[lane] + group[lane + n];
+        const float high = group[lane + 2 * n] + group[lane + 3 * n];
+        kiln_add_f32(&sums[lane], &lost[lane], low + high);
+    }
 }
 
 /* The sum of n lanes less what they lost, in double: eight sums side by side,
@@ -256,6 +285,21 @@ KILN_INLINE double kiln_total_f32(const float *lanes, const float *lost, int n)
     return sums[0];
 }
 
+/* lanes[i] = the largest of it and of group, four values a lane. Of NaN only
+ * this is sure: none comes into lanes. */
+KILN_INLINE void kiln_max_group_f32(float *lanes, const float *group, int n)
+{
+    for (int lane = 0; lane < n; lane++) {
+        const float low = kiln_larger_f32(group[lane], group[lane + n]);
+        const float high =
+            kiln_larger_f32(group[lane + 2 * n], group[lane + 3 * n]);
+        const float both = kiln_larger_f32(low, high);
+        lanes[lane] = kiln_larger_f32(both, lanes[lane]);
+    }
+}
+
+/* Folds n lanes (a power of two) onto lane 0 by halves, always in this
+ * order: the result does not depend on who computes it. */
 KILN_INLINE float kiln_fold_max_f32(float *lanes, int n)
 {
     for (int half = n / 2; half > 0; half /= 2) {
@@ -288,6 +332,12 @@ KILN_INLINE double kiln_sqrt_f64(double x)
     return __builtin_sqrt(x);
 }
 
+/* A number wins over NaN in a; NaN in b stays. */
+KILN_INLINE double kiln_larger_f64(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* NaN wins over any number, from either side. */
 KILN_INLINE double kiln_max_f64(double a, double b)
 {
@@ -309,48 +359,59 @@ KILN_INLINE double kiln_clamp_f64(double x, double low, double high)
 /* exp(x) = 2^n * (1 + p) with |r| <= ln(2) / 2, r = x - n * ln(2) in two parts
  * of which n times the first is exact (Cody and Waite, "Software Manual for
  * the Elementary Functions", 1980). Returns p = exp(r) - 1, accurate also
- * near 0, and n as two's complement. The fit leaves 2^-57.8. */
-KILN_INLINE double kiln_exp_parts_f64(double x, uint64_t *n)
+ * near 0. The polynomial goes by pairs of coefficients, in a chain half as
+ * long as one by one. Its fit leaves 2^-57.8. */
+KILN_INLINE double kiln_exp_rest_f64(double x, double whole)
 {
-    const double shift = 0x1.8p52; /* puts the integer into the low bits */
-    const double shifted = kiln_mad_f64(x, 0x1.71547652b82fep0, shift);
-    const double whole = shifted - shift;
     const double high = kiln_mad_f64(whole, -0x1.62e42feep-1, x);
-    const double r = kiln_mad_f64(whole, -0x1.a39ef35793c76p-33, high);
-    double p = 0x1.ad75008bfc6a2p-26;
-    p = kiln_mad_f64(p, r, 0x1.28ab2c00cda87p-22);
-    p = kiln_mad_f64(p, r, 0x1.71df294347431p-19);
-    p = kiln_mad_f64(p, r, 0x1.a0199cddcec74p-16);
-    p = kiln_mad_f64(p, r, 0x1.a01a012a31079p-13);
-    p = kiln_mad_f64(p, r, 0x1.6c16c182f19f4p-10);
-    p = kiln_mad_f64(p, r, 0x1.111111112759bp-7);
-    p = kiln_mad_f64(p, r, 0x1.5555555550f52p-5);
-    p = kiln_mad_f64(p, r, 0x1.55555555554fep-3);
-    p = kiln_mad_f64(p, r, 0x1.0000000000008p-1);
-    *n = kiln_bits_f64(shifted) - kiln_bits_f64(shift);
-    const double rest =
-        kiln_mad_f64(whole, -0x1.a39ef35793c76p-33, p * (r * r));
-    return high + rest; /* high is exact: one rounding less than r */
+    const double low = whole * -0x1.a39ef35793c76p-33;
+    const double r = high + low;
+    const double z = r * r;
+    double p = kiln_mad_f64(r, 0x1.ad75008bfc6a2p-26, 0x1.28ab2c00cda87p-22);
+    p = kiln_mad_f64(
+        z, p, kiln_mad_f64(r, 0x1.71df294347431p-19, 0x1.a0199cddcec74p-16));
+    p = kiln_mad_f64(
+        z, p, kiln_mad_f64(r, 0x1.a01a012a31079p-13, 0x1.6c16c182f19f4p-10));
+    p = kiln_mad_f64(
+        z, p, kiln_mad_f64(r, 0x1.111111112759bp-7, 0x1.5555555550f52p-5));
+    p = kiln_mad_f64(
+        z, p, kiln_mad_f64(r, 0x1.55555555554fep-3, 0x1.0000000000008p-1));
+    /* high is exact: one rounding less than r */
+    return high + kiln_mad_f64(z, p, low);
 }
 
-/* x * 2^n, in two factors so that a subnormal result is rounded once. */
-KILN_INLINE double kiln_scale_f64(double x, uint64_t n)
+/* p as above. The low 12 bits of *n, the exponent's and one more, are those of
+ * n + bias: a shift to the exponent's place drops the others. */
+KILN_INLINE double kiln_exp_parts_f64(double x, uint64_t bias, uint64_t *n)
 {
-    const uint64_t both = n + 2046u;
-    const uint64_t half = both >> 1;
-    const double first = kiln_float_f64(half << 52);
-    return x * first * kiln_float_f64((both - half) << 52);
+    /* puts the integer into the low bits */
+    const double shift = 0x1.8p52 + (double)bias;
+    const double shifted = kiln_mad_f64(x, 0x1.71547652b82fep0, shift);
+    *n = kiln_bits_f64(shifted);
+    return kiln_exp_rest_f64(x, shifted - shift);
 }
 
-/* Past the bound the result is infinity or 0 all the same. (One comparison of
- * sizes becomes one minimum; two of x would not.) */
+/* (x + x * p) * 2^n for normal x, n as from kiln_exp_parts with 2046 as bias,
+ * in two factors so that a subnormal result is rounded once more only. */
+KILN_INLINE double kiln_scale_f64(double x, double p, uint64_t n)
+{
+    const uint64_t half = n >> 1;
+    const double part = x * kiln_float_f64(half << 52);
+    const double value = kiln_mad_f64(p, part, part);
+    return value * kiln_float_f64((n - half) << 52);
+}
+
+/* Past the bound the result is infinity or 0 all the same. (Unlike in float,
+ * comparing integers would cost more: SSE2 has none of 64 bits.) */
 KILN_INLINE double kiln_exp_f64(double x)
 {
     const double size = kiln_abs_f64(x);
     const double most = size > 746.0 ? 746.0 : size;
+    const uint64_t sign = kiln_bits_f64(x) ^ kiln_bits_f64(size);
+    const double bounded = kiln_float_f64(kiln_bits_f64(most) ^ sign);
     uint64_t n;
-    const double p = kiln_exp_parts_f64(__builtin_copysign(most, x), &n);
-    return kiln_scale_f64(1 + p, n);
+    const double p = kiln_exp_parts_f64(bounded, 2046u, &n);
+    return kiln_scale_f64(1, p, n);
 }
 
 /* exp of x <= 0 for sums of probabilities: what is below the normal range may
@@ -359,8 +420,9 @@ KILN_INLINE double kiln_exp_below_f64(double x)
 {
     const double above = x < -709.0 ? -709.0 : x;
     uint64_t n;
-    const double p = kiln_exp_parts_f64(above, &n);
-    return (1 + p) * kiln_float_f64((n + 1023u) << 52);
+    const double p = kiln_exp_parts_f64(above, 1023u, &n);
+    const double scale = kiln_float_f64(n << 52);
+    return kiln_mad_f64(p, scale, scale);
 }
 
 /* (exp(2a) - 1) / (exp(2a) + 1) for a = |x|; past the bound it rounds to 1. */
@@ -369,8 +431,8 @@ KILN_INLINE double kiln_tanh_f64(double x)
     const double size = kiln_abs_f64(x);
     const double a = size > 20.0 ? 20.0 : size;
     uint64_t n;
-    const double p = kiln_exp_parts_f64(a + a, &n);
-    const double scale = kiln_float_f64((n + 1023u) << 52);
+    const double p = kiln_exp_parts_f64(a + a, 1023u, &n);
+    const double scale = kiln_float_f64(n << 52);
     const double less = kiln_mad_f64(p, scale, scale - 1);
     return __builtin_copysign(less / (less + 2), x);
 }
@@ -479,9 +541,9 @@ KILN_INLINE double kiln_erfc_tail_f64(double x)
     const double square = a * a;
     const double low = kiln_square_low_f64(a, square);
     uint64_t n;
-    const double p = kiln_exp_parts_f64(-square, &n);
+    const double p = kiln_exp_parts_f64(-square, 2046u, &n);
     const double factor = kiln_mad_f64(-low, 1 + p, p);
-    return kiln_scale_f64(kiln_mad_f64(scaled, factor, scaled), n);
+    return kiln_scale_f64(scaled, factor, n);
 }
 
 KILN_INLINE double kiln_erfc_f64(double x)
@@ -499,8 +561,6 @@ KILN_INLINE double kiln_erf_f64(double x)
     return size < (double)0.75 ? kiln_erf_small_f64(x) : large;
 }
 
-/* Folds n lanes (a power of two) onto lane 0 by halves, always in this
- * order: the result does not depend on who computes it. */
 /* *sum += term, with what rounding took in *lost, so that a long sum of
  * positive terms is within 2 units of the last place whatever their order
  * (W. Kahan, "Further remarks on reducing truncation errors", CACM 8, 1965).
@@ -511,6 +571,17 @@ KILN_INLINE void kiln_add_f64(double *sum, double *lost, double term)
     const double next = *sum + corrected;
     *lost = (next - *sum) - corrected;
     *sum = next;
+}
+
+/* Adds group, four terms a lane, to n sums as kiln_add does. */
+KILN_INLINE void kiln_add_group_f64(double *sums, double *lost,
+                                    const double *group, int n)
+{
+    for (int lane = 0; lane < n; lane++) {
+        const double low = group[lane] + group[lane + n];
+        const double high = group[lane + 2 * n] + group[lane + 3 * n];
+        kiln_add_f64(&sums[lane], &lost[lane], low + high);
+    }
 }
 
 /* The sum of n lanes less what they lost, in double: eight sums side by side,
@@ -532,6 +603,21 @@ KILN_INLINE double kiln_total_f64(const double *lanes, const double *lost,
     return sums[0];
 }
 
+/* lanes[i] = the largest of it and of group, four values a lane. Of NaN only
+ * this is sure: none comes into lanes. */
+KILN_INLINE void kiln_max_group_f64(double *lanes, const double *group, int n)
+{
+    for (int lane = 0; lane < n; lane++) {
+        const double low = kiln_larger_f64(group[lane], group[lane + n]);
+        const double high =
+            kiln_larger_f64(group[lane + 2 * n], group[lane + 3 * n]);
+        const double both = kiln_larger_f64(low, high);
+        lanes[lane] = kiln_larger_f64(both, lanes[lane]);
+    }
+}
+
+/* Folds n lanes (a power of two) onto lane 0 by halves, always in this
+ * order: the result does not depend on who computes it. */
 KILN_INLINE double kiln_fold_max_f64(double *lanes, int n)
 {
     for (int half = n / 2; half > 0; half /= 2) {

@@ -1,9 +1,11 @@
-/* rows.h: where a row starts. Kernels walk one dim of the iteration space, the
- * row, and count the rows of all other dims from 0, the last dim fastest.
+/* rows.h: where a row starts and what it is cut into. Kernels walk one dim of
+ * the iteration space, the row, and count the rows of all other dims from 0,
+ * the last dim fastest.
  */
 #ifndef KILN_CPU_ROWS_H
 #define KILN_CPU_ROWS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "half.h"
@@ -36,6 +38,27 @@ KILN_INLINE int64_t kiln_row_offset(const int64_t *index, int64_t rank,
 KILN_INLINE int64_t kiln_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* The size of the parts that a row is cut into: `least`, or as many times that
+ * as it takes to have no more than `parts` of them. */
+KILN_INLINE int64_t kiln_part_size(int64_t size, int64_t least, int64_t parts)
+{
+    return (size + least * parts - 1) / (least * parts) * least;
+}
+
+/* Bytes that a processor takes from memory at once, or a divisor of them. */
+#define KILN_LINE 64
+
+/* Asks for count elements of so many bytes from row[first] on, which need not
+ * be there, to be brought into the cache. */
+KILN_INLINE void kiln_fetch(const void *row, int64_t first, int64_t count,
+                            size_t bytes)
+{
+    const uintptr_t from = (uintptr_t)row + (uintptr_t)first * bytes;
+    for (size_t at = 0; at < (size_t)count * bytes; at += KILN_LINE) {
+        __builtin_prefetch((const void *)(from + at));
+    }
 }
 
 #endif /* KILN_CPU_ROWS_H */

@@ -198,6 +198,7 @@ local function check_recipes()
         local text = family(k).text(k)
         local shared = math.tointeger(value(r.shared, k, 1, 1))
         local stated = text:match("SHARED += (%d+),")
+            or text:match("PART += (%d+),")
         assert(shared == tonumber(stated or 0), name)
         assert(value(r.threads, k, 1, 1) == cuda.config(k, "threads"))
         local units = value(r.units, k, 7, 64)
@@ -205,6 +206,39 @@ local function check_recipes()
         assert(math.type(units) == "integer" and units % per == 0, name)
     end)
     ok("recipes are numbers that the texts state", true)
+end
+
+-- A cluster's kernel of softmax, aligned as given.
+local function cluster(dtypes, align, text)
+    return kernel(OPS.softmax, "cluster", dtypes, "contiguous", align, text)
+end
+
+-- A block's part of the row is in shared memory where its vectors are of 16
+-- bytes, and no config is offered whose part would not fit.
+local function check_parts()
+    local room = 232448
+    local softmax = FAMILIES.softmax
+    local k = cluster({"f16", "f16"}, 16, "threads=512 cluster=4 elements=32")
+    ok("a block has a fourth of the whole vectors, rounded up",
+       value(softmax.recipe(k).shared, k, 1, 65552) == 1024 + 2049 * 16)
+    ok("and none of a row shorter than a vector",
+       value(softmax.recipe(k).shared, k, 1, 7) == 1024)
+    ok("the bulk copy is where it is aligned",
+       softmax.text(k):find("kiln_bulk_load(", 1, true)
+       and not softmax.text(cluster({"f16", "f16"}, 1,
+           "threads=512 cluster=4 elements=32")):find("kiln_bulk_load(", 1,
+                                                       true))
+    ok("vectors of 8 bytes stay in registers",
+       not softmax.text(cluster({"f16", "f32"}, 16,
+           "threads=512 cluster=4 elements=32")):find("kiln_bulk_load(", 1,
+                                                      true))
+    local large = "threads=512 cluster=2 elements=64"
+    ok("half of a long row of f32 fits",
+       softmax.fits(cluster({"f32", "f32"}, 16, large), room))
+    ok("half of a long row of f64 does not",
+       not softmax.fits(cluster({"f64", "f64"}, 16, large), room))
+    ok("registers hold what they hold",
+       softmax.fits(cluster({"f64", "f64"}, 1, large), room))
 end
 
 local function width(dtypes, align, layout)
@@ -244,5 +278,6 @@ check_texts()
 check_configs()
 check_slots()
 check_recipes()
+check_parts()
 check_vectors()
 check_accuracy()

@@ -2,7 +2,8 @@
 -- text, recipe and prelude as family/softmax/init.lua does.
 --   single_tile  a row in the registers of LANES threads, several rows a block
 --   block_tile   a row in the registers of a block
---   cluster      a row in the registers of a cluster of blocks (sm90)
+--   cluster      a row in a cluster of blocks (sm90): in shared memory, where
+--                vectors of x are aligned to their 16 bytes, else in registers
 --   looped       a row of any size a block, read twice
 
 local cuda = require "family.cuda"
@@ -17,15 +18,30 @@ local DIR = "family/softmax/"
 local ROWS = "numel(x) // size(x, dim)"
 local WARP = 32
 local BARRIER = 8 -- bytes of a barrier in shared memory
+local BULK = 16 -- what bulk copies come in multiples of
+local PART = 1024 -- where a block's part of the row begins in shared memory
 
 local UNITS = {single_tile = "cdiv(rows, threads // lanes)",
                block_tile = "rows", cluster = "rows * cluster",
                looped = "rows"}
 
+-- Whether sums are compensated and folded in double: all but those whose
+-- results are 16 bits of a probability. A logarithm near 0 shows what the sum
+-- of its row lost.
+local function is_exact(k)
+    return k.baked.log or not cuda.is_short(k)
+end
+
 -- The type that sums of lanes are added in, and its suffix.
 local function sum_type(k)
-    if cuda.is_short(k) then return "float", "f32" end
-    return "double", "f64"
+    if is_exact(k) then return "double", "f64" end
+    return "float", "f32"
+end
+
+-- Whether a block keeps its part of the row in shared memory.
+local function is_shared(k)
+    return k.variant == "cluster"
+        and cuda.vector_width(k) * cuda.width(k.dtypes.x) == BULK
 end
 
 -- Bytes of a slot of shared memory: a sum and a maximum.
@@ -39,7 +55,10 @@ end
 local function shared(k)
     if k.variant == "single_tile" then return "0", 0 end
     local slot, warps = slot_bytes(k), cuda.config(k, "threads") // WARP
-    if k.variant ~= "cluster" then
+    if is_shared(k) then
+        return ("%d + cdiv(cols // %d, cluster) * %d"):format(PART,
+            cuda.vector_width(k), BULK), PART
+    elseif k.variant ~= "cluster" then
         return ("threads // %d * %d"):format(WARP, slot), warps * slot
     end
     return ("(threads // %d + cluster) * %d + %d"):format(WARP, slot, BARRIER),
@@ -67,7 +86,8 @@ local function constants(k)
     }
     if k.variant ~= "single_tile" then
         more[#more + 1] = {"warps", "THREADS / LANES"}
-        more[#more + 1] = {"shared", ("%d"):format(select(2, shared(k)))}
+        more[#more + 1] = {is_shared(k) and "part" or "shared",
+                           ("%d"):format(select(2, shared(k)))}
     end
     if k.variant == "looped" then
         more[#more + 1] = {"tile", "THREADS * VECTORS"}
@@ -189,7 +209,7 @@ local function facts(k, env, path)
 end
 
 local function environment(k, path)
-    local env = {width = cuda.vector_width(k), exact = not cuda.is_short(k)}
+    local env = {width = cuda.vector_width(k), exact = is_exact(k)}
     env.ctype, env.suffix = cuda.compute(k)
     env.kept = env.suffix == "f64" and not k.baked.log
     env.vector = cuda.vector(k, k.dtypes.x)
@@ -198,8 +218,8 @@ local function environment(k, path)
     local packed = k.dtypes.x ~= env.suffix and env.width > 1
     env.refresh = packed and "kiln_refresh(&x_vector[i], zero);" or ""
     function env.exp(x)
-        return string.format("kiln_exp_below_%s(%s)", env.exact and env.suffix
-                             or "fast", x)
+        return string.format("kiln_exp_below_%s(%s)",
+                             cuda.is_short(k) and "fast" or env.suffix, x)
     end
     sums(k, env)
     ending(k, env)
@@ -224,8 +244,16 @@ local function environment(k, path)
     return env
 end
 
+-- Whether a block's part of the longest row fits into shared memory.
+function M.fits(k, shared_bytes)
+    local elements = cuda.config(k, "threads") * cuda.config(k, "elements")
+    return not is_shared(k)
+        or PART + elements * cuda.width(k.dtypes.x) <= shared_bytes
+end
+
 function M.text(k)
-    local path = DIR .. k.variant .. ".cu.tmpl"
+    local name = is_shared(k) and "cluster_shared" or k.variant
+    local path = DIR .. name .. ".cu.tmpl"
     local env = environment(k, path)
     local cluster = k.variant == "cluster"
     env.last_end = cluster and "end" or "size"

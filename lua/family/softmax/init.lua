@@ -39,6 +39,13 @@ local function steps(k)
         .. "const int64_t y_step = arg->y_row_stride;"
 end
 
+-- Whether y can hold what is computed on the way, so that it takes no tile and
+-- is not computed twice: elements side by side, of the type computed in.
+local function keeps(k)
+    local _, suffix = c.compute(k)
+    return k.layout ~= "general" and k.dtypes.y == suffix
+end
+
 -- What softmax and log-softmax do differently.
 local function forms(k, ctype, suffix)
     local cast = ctype == "double" and "" or "(" .. ctype .. ")"
@@ -47,6 +54,9 @@ local function forms(k, ctype, suffix)
             total = string.format("const %s log_sum = %skiln_log_f64(sum);",
                                   ctype, cast),
             kept = "below",
+            change = string.format("const %s log_sum = %s(kiln_log_f64(sum) "
+                .. "+ ((double)max - tops[part]));", ctype, cast),
+            change_op = "-", changed = "log_sum",
             final = function(col) return "tile[" .. col .. "] - log_sum" end,
             again = "(x - max) - log_sum",
         }
@@ -54,24 +64,33 @@ local function forms(k, ctype, suffix)
     return {
         total = string.format("const %s scale = %s;", ctype,
                               cast == "" and "1 / sum" or cast .. "(1 / sum)"),
-        kept = "power",
+        kept = "power[lane]",
+        change = string.format("const %s scale = %s(kiln_exp_below_%s("
+            .. "tops[part] - max) / sum);", ctype, cast, suffix),
+        change_op = "*", changed = "scale",
         final = function(col) return "tile[" .. col .. "] * scale" end,
         again = string.format("kiln_exp_below_%s(x - max) * scale", suffix),
     }
 end
 
+local function template_of(k)
+    return string.format("family/softmax/%s.c.tmpl",
+                         keeps(k) and "kept" or k.variant)
+end
+
 local function facts(k, ctype)
     local width = c.width(k.dtypes.x) + c.width(k.dtypes.y)
-    local looped = k.variant == "looped"
+    local again = k.variant == "looped" and not keeps(k)
     return {
-        {"bytes", string.format("%d an element: %d read%s, %d written", width,
+        {"bytes", string.format("%d an element: %d read%s, %d written%s", width,
                                 c.width(k.dtypes.x),
-                                looped and " three times" or "",
-                                c.width(k.dtypes.y))},
+                                again and " three times" or "",
+                                c.width(k.dtypes.y),
+                                keeps(k) and " twice" or "")},
         {"operations", "5 an element"},
-        {"accumulation", "LANES compensated sums in " .. ctype
+        {"accumulation", "QUARTER compensated sums of fours in " .. ctype
             .. ", folded in double"},
-        {"template", "lua/family/softmax/" .. k.variant .. ".c.tmpl"},
+        {"template", "lua/" .. template_of(k)},
     }
 end
 
@@ -83,21 +102,39 @@ local function tile(k)
             size = math.max(size, arch.field.row_tile or 0)
         end
     end
-    return {{name = "tile", value = size}}
+    return size
+end
+
+-- Constants after the config: sums that run side by side; what a template cuts
+-- rows into. A part of x and one of y fit a first-level cache of 32 KiB.
+local PART_BYTES, PARTS = 8192, 128
+
+local function constants(k)
+    local list = {{name = "quarter", value = "LANES / 4"}}
+    if keeps(k) then
+        list[2] = {name = "part", value = PART_BYTES // c.width(k.dtypes.y)}
+        list[3] = {name = "parts", value = PARTS}
+    elseif k.variant == "single_tile" then
+        list[2] = {name = "tile", value = tile(k)}
+    end
+    return c.constants(k, list)
 end
 
 function M.text(k)
     local ctype, suffix = c.compute(k)
-    local name = "family/softmax/" .. k.variant .. ".c.tmpl"
+    local name = template_of(k)
     local env = forms(k, ctype, suffix)
     env.header = c.header(k, M.recipe(k), facts(k, ctype))
     env.symbol, env.args = k.symbol, c.args_name(k)
-    env.constants = c.constants(k, k.variant == "single_tile" and tile(k))
+    env.constants = constants(k)
     env.steps = steps(k)
     env.ctype, env.suffix = ctype, suffix
+    env.largest = ctype == "double" and "DBL_MAX" or "FLT_MAX"
     env.contiguous = k.layout == "contiguous"
     env.xtype, env.ytype = c.storage(k.dtypes.x), c.storage(k.dtypes.y)
     env.x_start, env.y_start = row_start(k, "x"), row_start(k, "y")
+    env.x_group = k.layout ~= "general" and k.dtypes.x == suffix
+        and "x_row + col" or "power"
     function env.load(col)
         return c.load(k, k.dtypes.x, element(k, "x", col))
     end

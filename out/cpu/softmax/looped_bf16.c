@@ -42,7 +42,7 @@ struct softmax_looped_bf16_general_args {
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log0_contiguous_lanes32(
@@ -52,7 +52,8 @@ void softmax_looped_bf16_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_contiguous_args *const arg =
         (const struct softmax_looped_bf16_contiguous_args *)args;
@@ -64,53 +65,54 @@ void softmax_looped_bf16_log0_contiguous_lanes32(
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -128,7 +130,7 @@ void softmax_looped_bf16_log0_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log0_contiguous_lanes64(
@@ -138,7 +140,8 @@ void softmax_looped_bf16_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_contiguous_args *const arg =
         (const struct softmax_looped_bf16_contiguous_args *)args;
@@ -150,53 +153,54 @@ void softmax_looped_bf16_log0_contiguous_lanes64(
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -214,7 +218,7 @@ void softmax_looped_bf16_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log0_general_lanes32(
@@ -224,7 +228,8 @@ void softmax_looped_bf16_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_general_args *const arg =
         (const struct softmax_looped_bf16_general_args *)args;
@@ -242,53 +247,54 @@ void softmax_looped_bf16_log0_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -306,7 +312,7 @@ void softmax_looped_bf16_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log0_general_lanes64(
@@ -316,7 +322,8 @@ void softmax_looped_bf16_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_general_args *const arg =
         (const struct softmax_looped_bf16_general_args *)args;
@@ -334,53 +341,54 @@ void softmax_looped_bf16_log0_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -398,7 +406,7 @@ void softmax_looped_bf16_log0_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log0_inner_lanes32(
@@ -408,7 +416,8 @@ void softmax_looped_bf16_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_inner_args *const arg =
         (const struct softmax_looped_bf16_inner_args *)args;
@@ -424,53 +433,54 @@ void softmax_looped_bf16_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -488,7 +498,7 @@ void softmax_looped_bf16_log0_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log0_inner_lanes64(
@@ -498,7 +508,8 @@ void softmax_looped_bf16_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_inner_args *const arg =
         (const struct softmax_looped_bf16_inner_args *)args;
@@ -514,53 +525,54 @@ void softmax_looped_bf16_log0_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -578,7 +590,7 @@ void softmax_looped_bf16_log0_inner_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log1_contiguous_lanes32(
@@ -588,7 +600,8 @@ void softmax_looped_bf16_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_contiguous_args *const arg =
         (const struct softmax_looped_bf16_contiguous_args *)args;
@@ -600,53 +613,54 @@ void softmax_looped_bf16_log1_contiguous_lanes32(
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -664,7 +678,7 @@ void softmax_looped_bf16_log1_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log1_contiguous_lanes64(
@@ -674,7 +688,8 @@ void softmax_looped_bf16_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_contiguous_args *const arg =
         (const struct softmax_looped_bf16_contiguous_args *)args;
@@ -686,53 +701,54 @@ void softmax_looped_bf16_log1_contiguous_lanes64(
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -750,7 +766,7 @@ void softmax_looped_bf16_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log1_general_lanes32(
@@ -760,7 +776,8 @@ void softmax_looped_bf16_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_general_args *const arg =
         (const struct softmax_looped_bf16_general_args *)args;
@@ -778,53 +795,54 @@ void softmax_looped_bf16_log1_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -842,7 +860,7 @@ void softmax_looped_bf16_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log1_general_lanes64(
@@ -852,7 +870,8 @@ void softmax_looped_bf16_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_general_args *const arg =
         (const struct softmax_looped_bf16_general_args *)args;
@@ -870,53 +889,54 @@ void softmax_looped_bf16_log1_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[(col + lane) * y_step] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -934,7 +954,7 @@ void softmax_looped_bf16_log1_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log1_inner_lanes32(
@@ -944,7 +964,8 @@ void softmax_looped_bf16_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_inner_args *const arg =
         (const struct softmax_looped_bf16_inner_args *)args;
@@ -960,53 +981,54 @@ void softmax_looped_bf16_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -1024,7 +1046,7 @@ void softmax_looped_bf16_log1_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read three times, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_bf16_log1_inner_lanes64(
@@ -1034,7 +1056,8 @@ void softmax_looped_bf16_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_bf16_inner_args *const arg =
         (const struct softmax_looped_bf16_inner_args *)args;
@@ -1050,53 +1073,54 @@ void softmax_looped_bf16_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_bf16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = kiln_bf16_from_f32(lanes[lane]);
+                y_row[col + lane] = kiln_bf16_from_f32(power[lane]);
             }
         }
         for (int64_t col = whole; col < size; col++) {

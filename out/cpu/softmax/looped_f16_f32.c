@@ -40,10 +40,10 @@ struct softmax_looped_f16_f32_general_args {
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -52,70 +52,106 @@ void softmax_looped_f16_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_contiguous_args *const arg =
         (const struct softmax_looped_f16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -126,10 +162,10 @@ void softmax_looped_f16_f32_log0_contiguous_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -138,70 +174,106 @@ void softmax_looped_f16_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_contiguous_args *const arg =
         (const struct softmax_looped_f16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -214,7 +286,7 @@ void softmax_looped_f16_f32_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f16_f32_log0_general_lanes32(
@@ -224,7 +296,8 @@ void softmax_looped_f16_f32_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f16_f32_general_args *const arg =
         (const struct softmax_looped_f16_f32_general_args *)args;
@@ -242,53 +315,54 @@ void softmax_looped_f16_f32_log0_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -306,7 +380,7 @@ void softmax_looped_f16_f32_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f16_f32_log0_general_lanes64(
@@ -316,7 +390,8 @@ void softmax_looped_f16_f32_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f16_f32_general_args *const arg =
         (const struct softmax_looped_f16_f32_general_args *)args;
@@ -334,53 +409,54 @@ void softmax_looped_f16_f32_log0_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+                power[lane] = kiln_exp_below_f32(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -396,10 +472,10 @@ void softmax_looped_f16_f32_log0_general_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -408,13 +484,16 @@ void softmax_looped_f16_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_inner_args *const arg =
         (const struct softmax_looped_f16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -424,58 +503,91 @@ void softmax_looped_f16_f32_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -486,10 +598,10 @@ void softmax_looped_f16_f32_log0_inner_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -498,13 +610,16 @@ void softmax_looped_f16_f32_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_inner_args *const arg =
         (const struct softmax_looped_f16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -514,58 +629,91 @@ void softmax_looped_f16_f32_log0_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_exp_below_f32(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = kiln_exp_below_f32(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -576,10 +724,10 @@ void softmax_looped_f16_f32_log0_inner_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -588,70 +736,106 @@ void softmax_looped_f16_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_contiguous_args *const arg =
         (const struct softmax_looped_f16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -662,10 +846,10 @@ void softmax_looped_f16_f32_log1_contiguous_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -674,70 +858,106 @@ void softmax_looped_f16_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_contiguous_args *const arg =
         (const struct softmax_looped_f16_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const uint16_t *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -750,7 +970,7 @@ void softmax_looped_f16_f32_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f16_f32_log1_general_lanes32(
@@ -760,7 +980,8 @@ void softmax_looped_f16_f32_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f16_f32_general_args *const arg =
         (const struct softmax_looped_f16_f32_general_args *)args;
@@ -778,53 +999,54 @@ void softmax_looped_f16_f32_log1_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -842,7 +1064,7 @@ void softmax_looped_f16_f32_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         6 an element: 2 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f16_f32_log1_general_lanes64(
@@ -852,7 +1074,8 @@ void softmax_looped_f16_f32_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f16_f32_general_args *const arg =
         (const struct softmax_looped_f16_f32_general_args *)args;
@@ -870,53 +1093,54 @@ void softmax_looped_f16_f32_log1_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                power[lane] = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
             }
+            kiln_max_group_f32(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f32(x, lanes[0]);
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(x - max);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const float x = kiln_f32_from_f16(x_row[col * x_step]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f32(x - max);
+            kiln_add_f32(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float x = kiln_f32_from_f16(x_row[(col + lane) * x_step]);
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -932,10 +1156,10 @@ void softmax_looped_f16_f32_log1_general_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -944,13 +1168,16 @@ void softmax_looped_f16_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_inner_args *const arg =
         (const struct softmax_looped_f16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -960,58 +1187,91 @@ void softmax_looped_f16_f32_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -1022,10 +1282,10 @@ void softmax_looped_f16_f32_log1_inner_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         6 an element: 2 read three times, 4 written
+ * bytes         6 an element: 2 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f16_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -1034,13 +1294,16 @@ void softmax_looped_f16_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
     const struct softmax_looped_f16_f32_inner_args *const arg =
         (const struct softmax_looped_f16_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -1050,58 +1313,91 @@ void softmax_looped_f16_f32_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                const float power = kiln_exp_below_f32(x - max);
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            const float power = kiln_exp_below_f32(x - max);
-            kiln_add_f32(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    power[lane] = kiln_f32_from_f16(x_row[col + lane]);
+                }
+                kiln_max_group_f32(lanes, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? kiln_f32_from_f16(x_row[col]) : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_f16(x_row[col + lane]);
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = kiln_f32_from_f16(x_row[col + lane]) - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const float x = kiln_f32_from_f16(x_row[col]);
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }

@@ -40,10 +40,10 @@ struct softmax_looped_f64_general_args {
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -52,70 +52,103 @@ void softmax_looped_f64_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_contiguous_args *const arg =
         (const struct softmax_looped_f64_contiguous_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const double *const x_row = arg->x_data + row * size;
         double *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double scale = 1 / sum;
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = kiln_exp_below_f64(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double scale = (kiln_exp_below_f64(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -126,10 +159,10 @@ void softmax_looped_f64_log0_contiguous_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -138,70 +171,103 @@ void softmax_looped_f64_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_contiguous_args *const arg =
         (const struct softmax_looped_f64_contiguous_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const double *const x_row = arg->x_data + row * size;
         double *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double scale = 1 / sum;
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = kiln_exp_below_f64(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double scale = (kiln_exp_below_f64(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -214,7 +280,7 @@ void softmax_looped_f64_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read three times, 8 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_log0_general_lanes32(
@@ -224,7 +290,8 @@ void softmax_looped_f64_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_general_args *const arg =
         (const struct softmax_looped_f64_general_args *)args;
@@ -242,53 +309,54 @@ void softmax_looped_f64_log0_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -306,7 +374,7 @@ void softmax_looped_f64_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read three times, 8 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_log0_general_lanes64(
@@ -316,7 +384,8 @@ void softmax_looped_f64_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_general_args *const arg =
         (const struct softmax_looped_f64_general_args *)args;
@@ -334,53 +403,54 @@ void softmax_looped_f64_log0_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -396,10 +466,10 @@ void softmax_looped_f64_log0_general_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -408,13 +478,16 @@ void softmax_looped_f64_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_inner_args *const arg =
         (const struct softmax_looped_f64_inner_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -424,58 +497,88 @@ void softmax_looped_f64_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double scale = 1 / sum;
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = kiln_exp_below_f64(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double scale = (kiln_exp_below_f64(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -486,10 +589,10 @@ void softmax_looped_f64_log0_inner_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -498,13 +601,16 @@ void softmax_looped_f64_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_inner_args *const arg =
         (const struct softmax_looped_f64_inner_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -514,58 +620,88 @@ void softmax_looped_f64_log0_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double scale = 1 / sum;
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = kiln_exp_below_f64(x - max) * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double scale = (kiln_exp_below_f64(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -576,10 +712,10 @@ void softmax_looped_f64_log0_inner_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -588,70 +724,103 @@ void softmax_looped_f64_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_contiguous_args *const arg =
         (const struct softmax_looped_f64_contiguous_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const double *const x_row = arg->x_data + row * size;
         double *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double log_sum = kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double log_sum = (kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -662,10 +831,10 @@ void softmax_looped_f64_log1_contiguous_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -674,70 +843,103 @@ void softmax_looped_f64_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_contiguous_args *const arg =
         (const struct softmax_looped_f64_contiguous_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const double *const x_row = arg->x_data + row * size;
         double *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double log_sum = kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double log_sum = (kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -750,7 +952,7 @@ void softmax_looped_f64_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read three times, 8 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_log1_general_lanes32(
@@ -760,7 +962,8 @@ void softmax_looped_f64_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_general_args *const arg =
         (const struct softmax_looped_f64_general_args *)args;
@@ -778,53 +981,54 @@ void softmax_looped_f64_log1_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -842,7 +1046,7 @@ void softmax_looped_f64_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         16 an element: 8 read three times, 8 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_log1_general_lanes64(
@@ -852,7 +1056,8 @@ void softmax_looped_f64_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_general_args *const arg =
         (const struct softmax_looped_f64_general_args *)args;
@@ -870,53 +1075,54 @@ void softmax_looped_f64_log1_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = lanes[lane];
+                y_row[(col + lane) * y_step] = power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -932,10 +1138,10 @@ void softmax_looped_f64_log1_general_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -944,13 +1150,16 @@ void softmax_looped_f64_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_inner_args *const arg =
         (const struct softmax_looped_f64_inner_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -960,58 +1169,88 @@ void softmax_looped_f64_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double log_sum = kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double log_sum = (kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -1022,10 +1261,10 @@ void softmax_looped_f64_log1_inner_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         16 an element: 8 read three times, 8 written
+ * bytes         16 an element: 8 read, 8 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
- * template      lua/family/softmax/looped.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_looped_f64_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -1034,13 +1273,16 @@ void softmax_looped_f64_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 1024,
+        PARTS   = 128,
     };
     const struct softmax_looped_f64_inner_args *const arg =
         (const struct softmax_looped_f64_inner_args *)args;
     const double least = -(double)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -1050,58 +1292,88 @@ void softmax_looped_f64_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         double *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
-        }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            double power[LANES];
+            double rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            double lanes[QUARTER];
+            double lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -DBL_MAX;
             }
-        }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
-        }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
-        const double log_sum = kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f64(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f64(lanes, rest, QUARTER);
+            }
+            const double top = kiln_fold_max_f64(lanes, QUARTER);
 
-        /* write: x once more; a group is read before it is written, y may be x */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = lanes[lane];
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
             }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const double below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f64(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f64(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f64(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            const double x = x_row[col];
-            y_row[col] = (x - max) - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        double max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f64(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const double factor = kiln_exp_below_f64(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const double log_sum = (kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }

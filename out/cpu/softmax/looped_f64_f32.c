@@ -42,7 +42,7 @@ struct softmax_looped_f64_f32_general_args {
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log0_contiguous_lanes32(
@@ -52,7 +52,8 @@ void softmax_looped_f64_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_contiguous_args *const arg =
         (const struct softmax_looped_f64_f32_contiguous_args *)args;
@@ -64,53 +65,51 @@ void softmax_looped_f64_f32_log0_contiguous_lanes32(
         /* index */
         const double *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -128,7 +127,7 @@ void softmax_looped_f64_f32_log0_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log0_contiguous_lanes64(
@@ -138,7 +137,8 @@ void softmax_looped_f64_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_contiguous_args *const arg =
         (const struct softmax_looped_f64_f32_contiguous_args *)args;
@@ -150,53 +150,51 @@ void softmax_looped_f64_f32_log0_contiguous_lanes64(
         /* index */
         const double *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -214,7 +212,7 @@ void softmax_looped_f64_f32_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log0_general_lanes32(
@@ -224,7 +222,8 @@ void softmax_looped_f64_f32_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_general_args *const arg =
         (const struct softmax_looped_f64_f32_general_args *)args;
@@ -242,53 +241,54 @@ void softmax_looped_f64_f32_log0_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = (float)lanes[lane];
+                y_row[(col + lane) * y_step] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -306,7 +306,7 @@ void softmax_looped_f64_f32_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log0_general_lanes64(
@@ -316,7 +316,8 @@ void softmax_looped_f64_f32_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_general_args *const arg =
         (const struct softmax_looped_f64_f32_general_args *)args;
@@ -334,53 +335,54 @@ void softmax_looped_f64_f32_log0_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = (float)lanes[lane];
+                y_row[(col + lane) * y_step] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -398,7 +400,7 @@ void softmax_looped_f64_f32_log0_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log0_inner_lanes32(
@@ -408,7 +410,8 @@ void softmax_looped_f64_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_inner_args *const arg =
         (const struct softmax_looped_f64_f32_inner_args *)args;
@@ -424,53 +427,51 @@ void softmax_looped_f64_f32_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -488,7 +489,7 @@ void softmax_looped_f64_f32_log0_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log0_inner_lanes64(
@@ -498,7 +499,8 @@ void softmax_looped_f64_f32_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_inner_args *const arg =
         (const struct softmax_looped_f64_f32_inner_args *)args;
@@ -514,53 +516,51 @@ void softmax_looped_f64_f32_log0_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double scale = 1 / sum;
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = kiln_exp_below_f64(x - max) * scale;
+                power[lane] = kiln_exp_below_f64(x - max) * scale;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -578,7 +578,7 @@ void softmax_looped_f64_f32_log0_inner_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log1_contiguous_lanes32(
@@ -588,7 +588,8 @@ void softmax_looped_f64_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_contiguous_args *const arg =
         (const struct softmax_looped_f64_f32_contiguous_args *)args;
@@ -600,53 +601,51 @@ void softmax_looped_f64_f32_log1_contiguous_lanes32(
         /* index */
         const double *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -664,7 +663,7 @@ void softmax_looped_f64_f32_log1_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log1_contiguous_lanes64(
@@ -674,7 +673,8 @@ void softmax_looped_f64_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_contiguous_args *const arg =
         (const struct softmax_looped_f64_f32_contiguous_args *)args;
@@ -686,53 +686,51 @@ void softmax_looped_f64_f32_log1_contiguous_lanes64(
         /* index */
         const double *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -750,7 +748,7 @@ void softmax_looped_f64_f32_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log1_general_lanes32(
@@ -760,7 +758,8 @@ void softmax_looped_f64_f32_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_general_args *const arg =
         (const struct softmax_looped_f64_f32_general_args *)args;
@@ -778,53 +777,54 @@ void softmax_looped_f64_f32_log1_general_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = (float)lanes[lane];
+                y_row[(col + lane) * y_step] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -842,7 +842,7 @@ void softmax_looped_f64_f32_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log1_general_lanes64(
@@ -852,7 +852,8 @@ void softmax_looped_f64_f32_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_general_args *const arg =
         (const struct softmax_looped_f64_f32_general_args *)args;
@@ -870,53 +871,54 @@ void softmax_looped_f64_f32_log1_general_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
+                power[lane] = x_row[(col + lane) * x_step];
             }
+            kiln_max_group_f64(lanes, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col * x_step];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[(col + lane) * x_step];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[(col + lane) * y_step] = (float)lanes[lane];
+                y_row[(col + lane) * y_step] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -934,7 +936,7 @@ void softmax_looped_f64_f32_log1_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log1_inner_lanes32(
@@ -944,7 +946,8 @@ void softmax_looped_f64_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
+        LANES   = 32,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_inner_args *const arg =
         (const struct softmax_looped_f64_f32_inner_args *)args;
@@ -960,53 +963,51 @@ void softmax_looped_f64_f32_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {
@@ -1024,7 +1025,7 @@ void softmax_looped_f64_f32_log1_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         12 an element: 8 read three times, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in double, folded in double
+ * accumulation  QUARTER compensated sums of fours in double, folded in double
  * template      lua/family/softmax/looped.c.tmpl
  */
 void softmax_looped_f64_f32_log1_inner_lanes64(
@@ -1034,7 +1035,8 @@ void softmax_looped_f64_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
+        LANES   = 64,
+        QUARTER = LANES / 4,
     };
     const struct softmax_looped_f64_f32_inner_args *const arg =
         (const struct softmax_looped_f64_f32_inner_args *)args;
@@ -1050,53 +1052,51 @@ void softmax_looped_f64_f32_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        double lanes[LANES];
-        double lost[LANES]; /* what rounding took from each sum */
+        double power[LANES];
+        double lanes[QUARTER];
+        double lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the maximum */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = least;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const double x = x_row[col + lane];
-                lanes[lane] = kiln_max_f64(lanes[lane], x);
-            }
+            kiln_max_group_f64(lanes, x_row + col, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            lanes[col - whole] = kiln_max_f64(lanes[col - whole], x);
+            lanes[0] = kiln_larger_f64(x, lanes[0]);
         }
-        const double max = kiln_fold_max_f64(lanes, LANES);
+        const double max = kiln_fold_max_f64(lanes, QUARTER);
 
         /* reduce: x again; the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                const double power = kiln_exp_below_f64(x - max);
-                kiln_add_f64(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f64(x - max);
             }
+            kiln_add_group_f64(lanes, lost, power, QUARTER);
         }
         for (int64_t col = whole; col < size; col++) {
             const double x = x_row[col];
-            const double power = kiln_exp_below_f64(x - max);
-            kiln_add_f64(&lanes[col - whole], &lost[col - whole], power);
+            power[0] = kiln_exp_below_f64(x - max);
+            kiln_add_f64(&lanes[0], &lost[0], power[0]);
         }
-        const double sum = kiln_total_f64(lanes, lost, LANES);
+        const double sum = kiln_total_f64(lanes, lost, QUARTER);
         const double log_sum = kiln_log_f64(sum);
 
         /* write: x once more; a group is read before it is written, y may be x */
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const double x = x_row[col + lane];
-                lanes[lane] = (x - max) - log_sum;
+                power[lane] = (x - max) - log_sum;
             }
             for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = (float)lanes[lane];
+                y_row[col + lane] = (float)power[lane];
             }
         }
         for (int64_t col = whole; col < size; col++) {

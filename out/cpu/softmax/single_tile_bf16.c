@@ -42,7 +42,7 @@ struct softmax_single_tile_bf16_general_args {
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log0_contiguous_lanes32(
@@ -52,8 +52,9 @@ void softmax_single_tile_bf16_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_contiguous_args *const arg =
@@ -68,41 +69,43 @@ void softmax_single_tile_bf16_log0_contiguous_lanes32(
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_fetch(x_row, size + col, LANES, sizeof x_row[0]); /* of the next row */
+            kiln_fetch(y_row, size + col, LANES, sizeof y_row[0]);
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -125,7 +128,7 @@ void softmax_single_tile_bf16_log0_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log0_contiguous_lanes64(
@@ -135,8 +138,9 @@ void softmax_single_tile_bf16_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_contiguous_args *const arg =
@@ -151,41 +155,43 @@ void softmax_single_tile_bf16_log0_contiguous_lanes64(
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_fetch(x_row, size + col, LANES, sizeof x_row[0]); /* of the next row */
+            kiln_fetch(y_row, size + col, LANES, sizeof y_row[0]);
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -208,7 +214,7 @@ void softmax_single_tile_bf16_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log0_general_lanes32(
@@ -218,8 +224,9 @@ void softmax_single_tile_bf16_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_general_args *const arg =
@@ -240,41 +247,41 @@ void softmax_single_tile_bf16_log0_general_lanes32(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -297,7 +304,7 @@ void softmax_single_tile_bf16_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log0_general_lanes64(
@@ -307,8 +314,9 @@ void softmax_single_tile_bf16_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_general_args *const arg =
@@ -329,41 +337,41 @@ void softmax_single_tile_bf16_log0_general_lanes64(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -386,7 +394,7 @@ void softmax_single_tile_bf16_log0_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log0_inner_lanes32(
@@ -396,8 +404,9 @@ void softmax_single_tile_bf16_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_inner_args *const arg =
@@ -416,41 +425,41 @@ void softmax_single_tile_bf16_log0_inner_lanes32(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -473,7 +482,7 @@ void softmax_single_tile_bf16_log0_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log0_inner_lanes64(
@@ -483,8 +492,9 @@ void softmax_single_tile_bf16_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_inner_args *const arg =
@@ -503,41 +513,41 @@ void softmax_single_tile_bf16_log0_inner_lanes64(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -560,7 +570,7 @@ void softmax_single_tile_bf16_log0_inner_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log1_contiguous_lanes32(
@@ -570,8 +580,9 @@ void softmax_single_tile_bf16_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_contiguous_args *const arg =
@@ -586,41 +597,43 @@ void softmax_single_tile_bf16_log1_contiguous_lanes32(
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_fetch(x_row, size + col, LANES, sizeof x_row[0]); /* of the next row */
+            kiln_fetch(y_row, size + col, LANES, sizeof y_row[0]);
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -643,7 +656,7 @@ void softmax_single_tile_bf16_log1_contiguous_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log1_contiguous_lanes64(
@@ -653,8 +666,9 @@ void softmax_single_tile_bf16_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_contiguous_args *const arg =
@@ -669,41 +683,43 @@ void softmax_single_tile_bf16_log1_contiguous_lanes64(
         const uint16_t *const x_row = arg->x_data + row * size;
         uint16_t *const y_row = arg->y_data + row * size;
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_fetch(x_row, size + col, LANES, sizeof x_row[0]); /* of the next row */
+            kiln_fetch(y_row, size + col, LANES, sizeof y_row[0]);
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -726,7 +742,7 @@ void softmax_single_tile_bf16_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log1_general_lanes32(
@@ -736,8 +752,9 @@ void softmax_single_tile_bf16_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_general_args *const arg =
@@ -758,41 +775,41 @@ void softmax_single_tile_bf16_log1_general_lanes32(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -815,7 +832,7 @@ void softmax_single_tile_bf16_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log1_general_lanes64(
@@ -825,8 +842,9 @@ void softmax_single_tile_bf16_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_general_args *const arg =
@@ -847,41 +865,41 @@ void softmax_single_tile_bf16_log1_general_lanes64(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[(col + lane) * x_step]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col * x_step]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -904,7 +922,7 @@ void softmax_single_tile_bf16_log1_general_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log1_inner_lanes32(
@@ -914,8 +932,9 @@ void softmax_single_tile_bf16_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_inner_args *const arg =
@@ -934,41 +953,41 @@ void softmax_single_tile_bf16_log1_inner_lanes32(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -991,7 +1010,7 @@ void softmax_single_tile_bf16_log1_inner_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_bf16_log1_inner_lanes64(
@@ -1001,8 +1020,9 @@ void softmax_single_tile_bf16_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_bf16_inner_args *const arg =
@@ -1021,41 +1041,41 @@ void softmax_single_tile_bf16_log1_inner_lanes64(
         uint16_t *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = kiln_f32_from_bf16(x_row[col + lane]);
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = kiln_f32_from_bf16(x_row[col + lane]);
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? kiln_f32_from_bf16(x_row[col]) : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */

@@ -40,10 +40,10 @@ struct softmax_single_tile_f32_general_args {
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -52,67 +52,103 @@ void softmax_single_tile_f32_log0_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_contiguous_args *const arg =
         (const struct softmax_single_tile_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const float *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -123,10 +159,10 @@ void softmax_single_tile_f32_log0_contiguous_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -135,67 +171,103 @@ void softmax_single_tile_f32_log0_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_contiguous_args *const arg =
         (const struct softmax_single_tile_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const float *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -208,7 +280,7 @@ void softmax_single_tile_f32_log0_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f32_log0_general_lanes32(
@@ -218,8 +290,9 @@ void softmax_single_tile_f32_log0_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_general_args *const arg =
@@ -240,41 +313,41 @@ void softmax_single_tile_f32_log0_general_lanes32(
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[(col + lane) * x_step];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = x_row[(col + lane) * x_step];
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col * x_step] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? x_row[col * x_step] : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -297,7 +370,7 @@ void softmax_single_tile_f32_log0_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f32_log0_general_lanes64(
@@ -307,8 +380,9 @@ void softmax_single_tile_f32_log0_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_general_args *const arg =
@@ -329,41 +403,41 @@ void softmax_single_tile_f32_log0_general_lanes64(
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[(col + lane) * x_step];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = x_row[(col + lane) * x_step];
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col * x_step] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? x_row[col * x_step] : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+                power[lane] = kiln_exp_below_f32(below);
+                tile[col + lane] = power[lane];
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float scale = (float)(1 / sum);
 
         /* write */
@@ -384,10 +458,10 @@ void softmax_single_tile_f32_log0_general_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -396,16 +470,16 @@ void softmax_single_tile_f32_log0_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_inner_args *const arg =
         (const struct softmax_single_tile_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -415,52 +489,88 @@ void softmax_single_tile_f32_log0_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -471,10 +581,10 @@ void softmax_single_tile_f32_log0_inner_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -483,16 +593,16 @@ void softmax_single_tile_f32_log0_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_inner_args *const arg =
         (const struct softmax_single_tile_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -502,52 +612,88 @@ void softmax_single_tile_f32_log0_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = power;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float scale = (float)(1 / sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] * scale;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = power[lane];
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] * scale;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float scale = (float)(kiln_exp_below_f32(tops[part] - max) / sum);
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] * scale;
+            }
         }
     }
 }
@@ -558,10 +704,10 @@ void softmax_single_tile_f32_log0_inner_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -570,67 +716,103 @@ void softmax_single_tile_f32_log1_contiguous_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_contiguous_args *const arg =
         (const struct softmax_single_tile_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const float *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -641,10 +823,10 @@ void softmax_single_tile_f32_log1_contiguous_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -653,67 +835,103 @@ void softmax_single_tile_f32_log1_contiguous_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_contiguous_args *const arg =
         (const struct softmax_single_tile_f32_contiguous_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
         const float *const x_row = arg->x_data + row * size;
         float *const y_row = arg->y_data + row * size;
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -726,7 +944,7 @@ void softmax_single_tile_f32_log1_contiguous_lanes64(
  * grain         max(1, 16384 // cols)
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f32_log1_general_lanes32(
@@ -736,8 +954,9 @@ void softmax_single_tile_f32_log1_general_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_general_args *const arg =
@@ -758,41 +977,41 @@ void softmax_single_tile_f32_log1_general_lanes32(
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[(col + lane) * x_step];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = x_row[(col + lane) * x_step];
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col * x_step] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? x_row[col * x_step] : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -815,7 +1034,7 @@ void softmax_single_tile_f32_log1_general_lanes32(
  * grain         max(1, 16384 // cols)
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
  * template      lua/family/softmax/single_tile.c.tmpl
  */
 void softmax_single_tile_f32_log1_general_lanes64(
@@ -825,8 +1044,9 @@ void softmax_single_tile_f32_log1_general_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        TILE    = 4096,
     };
     static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_general_args *const arg =
@@ -847,41 +1067,41 @@ void softmax_single_tile_f32_log1_general_lanes64(
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
         float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float power[LANES];
+        float lanes[QUARTER];
+        float lost[QUARTER]; /* what rounding took from each sum */
 
         /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
         for (int64_t col = 0; col < whole; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[(col + lane) * x_step];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
+                tile[col + lane] = x_row[(col + lane) * x_step];
             }
         }
         for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col * x_step] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
+            tile[col] = col < size ? x_row[col * x_step] : least;
         }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int lane = 0; lane < QUARTER; lane++) {
+            lanes[lane] = least;
+        }
+        for (int64_t col = 0; col < padded; col += LANES) {
+            kiln_max_group_f32(lanes, tile + col, QUARTER);
+        }
+        const float max = kiln_fold_max_f32(lanes, QUARTER);
 
         /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < QUARTER; lane++) {
             lanes[lane] = 0;
             lost[lane] = 0;
         }
         for (int64_t col = 0; col < padded; col += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
+                power[lane] = kiln_exp_below_f32(below);
                 tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
             }
+            kiln_add_group_f32(lanes, lost, power, QUARTER);
         }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
+        const double sum = kiln_total_f32(lanes, lost, QUARTER);
         const float log_sum = (float)kiln_log_f64(sum);
 
         /* write */
@@ -902,10 +1122,10 @@ void softmax_single_tile_f32_log1_general_lanes64(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last);
@@ -914,16 +1134,16 @@ void softmax_single_tile_f32_log1_inner_lanes32(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 32,
-        TILE  = 4096,
+        LANES   = 32,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_inner_args *const arg =
         (const struct softmax_single_tile_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -933,52 +1153,88 @@ void softmax_single_tile_f32_log1_inner_lanes32(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
@@ -989,10 +1245,10 @@ void softmax_single_tile_f32_log1_inner_lanes32(
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * units         rows
  * grain         max(1, 16384 // cols)
- * bytes         8 an element: 4 read, 4 written
+ * bytes         8 an element: 4 read, 4 written twice
  * operations    5 an element
- * accumulation  LANES compensated sums in float, folded in double
- * template      lua/family/softmax/single_tile.c.tmpl
+ * accumulation  QUARTER compensated sums of fours in float, folded in double
+ * template      lua/family/softmax/kept.c.tmpl
  */
 void softmax_single_tile_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last);
@@ -1001,16 +1257,16 @@ void softmax_single_tile_f32_log1_inner_lanes64(
     const void *args, int64_t first, int64_t last)
 {
     enum {
-        LANES = 64,
-        TILE  = 4096,
+        LANES   = 64,
+        QUARTER = LANES / 4,
+        PART    = 2048,
+        PARTS   = 128,
     };
-    static_assert(TILE % LANES == 0, "a padded row fits the tile");
     const struct softmax_single_tile_f32_inner_args *const arg =
         (const struct softmax_single_tile_f32_inner_args *)args;
     const float least = -(float)INFINITY;
     const int64_t size = arg->row_size;
-    const int64_t whole = size / LANES * LANES;
-    const int64_t padded = (size + LANES - 1) / LANES * LANES;
+    const int64_t part_size = kiln_part_size(size, PART, PARTS);
 
     for (int64_t row = first; row < last; row++) {
         /* index */
@@ -1020,52 +1276,88 @@ void softmax_single_tile_f32_log1_inner_lanes64(
             kiln_row_offset(index, arg->rank, arg->x_stride);
         float *const y_row = arg->y_data +
             kiln_row_offset(index, arg->rank, arg->y_stride);
-        float tile[TILE];
-        float lanes[LANES];
-        float lost[LANES]; /* what rounding took from each sum */
+        float tops[PARTS];
+        double sums[PARTS];
+        int parts = 0;
 
-        /* load: the row, filled up with what exp makes 0, and its maximum */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = least;
-        }
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float x = x_row[col + lane];
-                tile[col + lane] = x;
-                lanes[lane] = kiln_max_f32(lanes[lane], x);
-            }
-        }
-        for (int64_t col = whole; col < padded; col++) {
-            const float x = col < size ? x_row[col] : least;
-            tile[col] = x;
-            lanes[col - whole] = kiln_max_f32(lanes[col - whole], x);
-        }
-        const float max = kiln_fold_max_f32(lanes, LANES);
+        for (int64_t start = 0; start < size; start += part_size) {
+            const int64_t stop = kiln_least(start + part_size, size);
+            const int64_t whole = stop - (stop - start) % LANES;
+            float power[LANES];
+            float rest[LANES]; /* less than a group, filled up with what exp makes 0 */
+            float lanes[QUARTER];
+            float lost[QUARTER]; /* what rounding took from each sum */
 
-        /* reduce: the sum of exponentials */
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = 0;
-            lost[lane] = 0;
-        }
-        for (int64_t col = 0; col < padded; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                const float below = tile[col + lane] - max;
-                const float power = kiln_exp_below_f32(below);
-                tile[col + lane] = below;
-                kiln_add_f32(&lanes[lane], &lost[lane], power);
+            /* load: the maximum of a part, finite so that exp(-inf - top) is 0 */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = -FLT_MAX;
             }
-        }
-        const double sum = kiln_total_f32(lanes, lost, LANES);
-        const float log_sum = (float)kiln_log_f64(sum);
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_max_group_f32(lanes, x_row + col, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const int64_t col = whole + lane;
+                    rest[lane] = col < stop ? x_row[col] : least;
+                }
+                kiln_max_group_f32(lanes, rest, QUARTER);
+            }
+            const float top = kiln_fold_max_f32(lanes, QUARTER);
 
-        /* write */
-        for (int64_t col = 0; col < whole; col += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                y_row[col + lane] = tile[col + lane] - log_sum;
+            /* reduce: exponentials below it, kept in y, and their sum */
+            for (int lane = 0; lane < QUARTER; lane++) {
+                lanes[lane] = 0;
+                lost[lane] = 0;
             }
+            for (int64_t col = start; col < whole; col += LANES) {
+                kiln_fetch(x_row, col + part_size, LANES, sizeof x_row[0]); /* the next part's */
+                kiln_fetch(y_row, col + part_size, LANES, sizeof y_row[0]);
+                KILN_INDEPENDENT
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = x_row[col + lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    y_row[col + lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            if (whole < stop) {
+                for (int lane = 0; lane < LANES; lane++) {
+                    const float below = rest[lane] - top;
+                    power[lane] = kiln_exp_below_f32(below);
+                    rest[lane] = below;
+                }
+                kiln_add_group_f32(lanes, lost, power, QUARTER);
+            }
+            for (int64_t col = whole; col < stop; col++) {
+                y_row[col] = rest[col - whole];
+            }
+            tops[parts] = top;
+            sums[parts] = kiln_total_f32(lanes, lost, QUARTER);
+            parts++;
         }
-        for (int64_t col = whole; col < size; col++) {
-            y_row[col] = tile[col] - log_sum;
+
+        /* reduce: the parts' sums, below the largest maximum */
+        float max = tops[0];
+        for (int part = 1; part < parts; part++) {
+            max = kiln_larger_f32(tops[part], max);
+        }
+        double sum = 0;
+        double sum_lost = 0;
+        for (int part = 0; part < parts; part++) {
+            const float factor = kiln_exp_below_f32(tops[part] - max);
+            kiln_add_f64(&sum, &sum_lost, sums[part] * factor);
+        }
+        sum -= sum_lost;
+
+        /* write: what was kept, from the part's maximum to the row's */
+        for (int part = 0; part < parts; part++) {
+            const int64_t start = part * part_size;
+            const int64_t stop = kiln_least(start + part_size, size);
+            const float log_sum = (float)(kiln_log_f64(sum) + ((double)max - tops[part]));
+            KILN_INDEPENDENT
+            for (int64_t col = start; col < stop; col++) {
+                y_row[col] = y_row[col] - log_sum;
+            }
         }
     }
 }
