@@ -5,7 +5,7 @@ local domain = require "domain"
 local kernels = require "kernels"
 local project = require "project"
 
-local CALLS = 2 -- of a kernel
+local CALLS = 1 -- of a kernel
 
 -- The keys that each kernel serves, by its symbol.
 local function served_keys(state)

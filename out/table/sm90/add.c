@@ -40,6 +40,8 @@ enum {
 /* Kernels. */
 enum {
     MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
@@ -56,11 +58,11 @@ enum {
     MAP_BF16_INNER_A1_T256_V16_U1_S0,
     MAP_BF16_INNER_A1_T256_V16_U4_S0,
     MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
     MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
-    MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0,
@@ -70,7 +72,6 @@ enum {
     MAP_F16_GENERAL_A1_T256_V16_U1_S0,
     MAP_F16_GENERAL_A1_T256_V16_U4_S0,
     MAP_F16_INNER_A16_T256_V16_U1_S0,
-    MAP_F16_INNER_A16_T256_V4_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
@@ -79,12 +80,10 @@ enum {
     MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F32_GENERAL_A1_T256_V16_U1_S0,
     MAP_F32_INNER_A16_T256_V16_U1_S0,
-    MAP_F32_INNER_A16_T256_V4_U1_S0,
     MAP_F32_INNER_A1_T256_V16_U1_S0,
     MAP_F32_INNER_A1_T256_V16_U4_S0,
     MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
     MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F64_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
     MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
@@ -92,7 +91,7 @@ enum {
     MAP_F64_F32_INNER_A16_T256_V16_U1_S0,
     MAP_F64_F32_INNER_A16_T256_V4_U1_S0,
     MAP_F64_F32_INNER_A1_T256_V16_U1_S0,
-    MAP_F64_F32_INNER_A1_T256_V16_U2_S0,
+    MAP_F64_F32_INNER_A1_T256_V16_U4_S0,
     MAP_F64_GENERAL_A1_T256_V16_U1_S0,
     MAP_F64_INNER_A16_T256_V16_U1_S0,
     MAP_F64_INNER_A16_T256_V4_U1_S0,
@@ -158,7 +157,7 @@ static const kiln_ins add_map_contiguous_bf16_units_code[] = {
     {KILN_X_CONFIG, 0, 0, 0.0},
     {KILN_X_CONFIG, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
     {KILN_X_CDIV, 2, 0, 0.0},
 };
@@ -180,7 +179,48 @@ static const kiln_ins add_map_contiguous_bf16_cluster_code[] = {
 };
 
 static const kiln_recipe add_map_contiguous_bf16 =
-    {add_map_contiguous_bf16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_cluster_code, 1}};
+    {add_map_contiguous_bf16_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_bf16_bf16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_bf16_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_bf16_bf16 =
+    {add_map_contiguous_bf16_bf16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_bf16_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_bf16_cluster_code, 1}};
 
 static const kiln_ins add_map_contiguous_bf16_f32_slots_4_expr_code[] = {
     {KILN_X_ATTR, 0, 0, 0.0},
@@ -524,7 +564,7 @@ static const kiln_ins add_map_contiguous_f16_units_code[] = {
     {KILN_X_CONFIG, 0, 0, 0.0},
     {KILN_X_CONFIG, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
     {KILN_X_CDIV, 2, 0, 0.0},
 };
@@ -546,7 +586,48 @@ static const kiln_ins add_map_contiguous_f16_cluster_code[] = {
 };
 
 static const kiln_recipe add_map_contiguous_f16 =
-    {add_map_contiguous_f16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f16_units_code, 7}, {"1", add_map_contiguous_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_threads_code, 1}, {"0", add_map_contiguous_f16_shared_code, 1}, {"1", add_map_contiguous_f16_cluster_code, 1}};
+    {add_map_contiguous_f16_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f16_units_code, 7}, {"1", add_map_contiguous_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_threads_code, 1}, {"0", add_map_contiguous_f16_shared_code, 1}, {"1", add_map_contiguous_f16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f16_f16_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f16_f16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f16_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f16_f16 =
+    {add_map_contiguous_f16_f16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f16_f16_units_code, 7}, {"1", add_map_contiguous_f16_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_f16_threads_code, 1}, {"0", add_map_contiguous_f16_f16_shared_code, 1}, {"1", add_map_contiguous_f16_f16_cluster_code, 1}};
 
 static const kiln_ins add_map_contiguous_f16_f32_slots_4_expr_code[] = {
     {KILN_X_ATTR, 0, 0, 0.0},
@@ -746,7 +827,7 @@ static const kiln_slot add_map_inner_f16_f16_slots[] = {
 static const kiln_ins add_map_inner_f16_f16_units_code[] = {
     {KILN_X_LET, 0, 0, 0.0},
     {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
     {KILN_X_CDIV, 2, 0, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
     {KILN_X_CONFIG, 0, 0, 0.0},
@@ -772,55 +853,7 @@ static const kiln_ins add_map_inner_f16_f16_cluster_code[] = {
 };
 
 static const kiln_recipe add_map_inner_f16_f16 =
-    {add_map_inner_f16_f16_slots, 10, {"cdiv(rows * cdiv(cols, 2), threads * unroll)", add_map_inner_f16_f16_units_code, 9}, {"1", add_map_inner_f16_f16_grain_code, 1}, {"threads", add_map_inner_f16_f16_threads_code, 1}, {"0", add_map_inner_f16_f16_shared_code, 1}, {"1", add_map_inner_f16_f16_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f16_f16_f16_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f16_f16_f16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_f16_f16_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f16_f16_f16_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_f16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_f16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_f16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_f16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f16_f16_f16 =
-    {add_map_inner_f16_f16_f16_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f16_f16_f16_units_code, 9}, {"1", add_map_inner_f16_f16_f16_grain_code, 1}, {"threads", add_map_inner_f16_f16_f16_threads_code, 1}, {"0", add_map_inner_f16_f16_f16_shared_code, 1}, {"1", add_map_inner_f16_f16_f16_cluster_code, 1}};
+    {add_map_inner_f16_f16_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f16_f16_units_code, 9}, {"1", add_map_inner_f16_f16_grain_code, 1}, {"threads", add_map_inner_f16_f16_threads_code, 1}, {"0", add_map_inner_f16_f16_shared_code, 1}, {"1", add_map_inner_f16_f16_cluster_code, 1}};
 
 static const kiln_ins add_map_contiguous_f32_slots_4_expr_code[] = {
     {KILN_X_ATTR, 0, 0, 0.0},
@@ -1340,18 +1373,18 @@ static const uint16_t kiln_keys_sm90_add_groups_map_f16_contiguous_align1_config
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.018f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.024f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.027f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.034f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.048f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.077f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.091f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.102f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.126f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.141f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.173f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.198f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.008f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.0f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.011f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.027f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.032f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.029f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.054f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.08f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.109f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.128f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.173f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.179f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.294f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.442f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.757f},
@@ -1366,7 +1399,7 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cell
 };
 
 static const uint16_t kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs[] = {
-    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align1_cells[] = {
@@ -1400,18 +1433,18 @@ static const uint16_t kiln_keys_sm90_add_groups_map_f16_inner_align1_configs[] =
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.235f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.25f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.253f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.258f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.285f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.28f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.302f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.315f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.365f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.389f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.272f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.286f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.286f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.296f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.312f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.339f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.376f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.368f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.406f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.421f},
     {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.45f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.546f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.482f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.582f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.784f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.128f},
@@ -1426,7 +1459,7 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align16_cells[] =
 };
 
 static const uint16_t kiln_keys_sm90_add_groups_map_f16_inner_align16_configs[] = {
-    MAP_F16_INNER_A16_T256_V16_U1_S0, MAP_F16_INNER_A16_T256_V4_U1_S0,
+    MAP_F16_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_general_align1_cells[] = {
@@ -1491,18 +1524,18 @@ static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_co
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9536f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.96f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9616f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.976f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9808f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.01f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.018f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.038f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.059f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.122f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.118f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.211f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.0f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.006f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.014f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.013f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.054f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.058f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.054f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.082f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.106f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.133f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.155f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.246f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.379f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.685f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.2f},
@@ -1519,7 +1552,6 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_
 static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs[] = {
     MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
     MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
-    MAP_F16_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells[] = {
@@ -1644,24 +1676,24 @@ static const uint16_t kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_confi
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.0f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9888f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.006f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.008f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.051f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.078f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.099f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.094f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.128f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.139f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.176f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.197f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.968f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9648f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.984f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9968f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.035f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.038f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.066f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.067f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.093f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.115f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.178f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.186f},
     {KILN_CELL1(ELEMENTS_262144), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.317f},
     {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.442f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.749f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.427f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.677f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.91f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 11.69f},
     {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 25.11f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.62f},
     {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.64f},
@@ -1671,6 +1703,8 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cel
 
 static const uint16_t kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs[] = {
     MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells[] = {
@@ -2006,18 +2040,18 @@ static const uint16_t kiln_keys_sm90_add_groups_map_f32_inner_align1_configs[] =
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.216f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.221f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.253f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.278f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.282f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.312f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.322f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.368f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.381f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.259f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.272f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.291f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.317f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.358f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.379f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.37f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.402f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.414f},
     {KILN_CELL1(ELEMENTS_32768), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.467f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.544f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.651f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.485f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.618f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.792f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.152f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.842f},
@@ -2032,7 +2066,7 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f32_inner_align16_cells[] =
 };
 
 static const uint16_t kiln_keys_sm90_add_groups_map_f32_inner_align16_configs[] = {
-    MAP_F32_INNER_A16_T256_V16_U1_S0, MAP_F32_INNER_A16_T256_V4_U1_S0,
+    MAP_F32_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_general_align1_cells[] = {
@@ -2140,17 +2174,17 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells[
     {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.342f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.214f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 5.061f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 9.702f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 21.9f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 41.38f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 80.27f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 158.5f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 313.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_INNER_A1_T256_V16_U2_S0, 0, 0, 623.4f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 10.24f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 22.43f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 41.8f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 81.65f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 160.5f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 314.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 623.4f},
 };
 
 static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_configs[] = {
-    MAP_F64_F32_INNER_A1_T256_V16_U1_S0, MAP_F64_F32_INNER_A1_T256_V16_U2_S0,
+    MAP_F64_F32_INNER_A1_T256_V16_U1_S0, MAP_F64_F32_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells[] = {
@@ -2227,7 +2261,7 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells
     {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.898f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.741f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 4.216f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 12.32f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 12.96f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 25.59f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 49.49f},
     {KILN_CELL1(ELEMENTS_16777216), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 97.41f},
@@ -2237,7 +2271,7 @@ static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells
 };
 
 static const uint16_t kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs[] = {
-    MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F64_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells[] = {
@@ -2358,17 +2392,17 @@ static const uint16_t kiln_keys_sm90_add_groups_map_f64_general_align1_configs[]
 
 static const kiln_group kiln_keys_sm90_add_groups[] = {
     {"add/map f16 contiguous align1", 0x0000000770000040, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_configs, 2},
-    {"add/map f16 contiguous align16", 0x0000000770000048, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs, 1},
+    {"add/map f16 contiguous align16", 0x0000000770000048, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs, 2},
     {"add/map f16 inner align1", 0x0000000770000050, kiln_keys_sm90_add_groups_map_f16_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align1_configs, 2},
-    {"add/map f16 inner align16", 0x0000000770000058, kiln_keys_sm90_add_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align16_configs, 2},
+    {"add/map f16 inner align16", 0x0000000770000058, kiln_keys_sm90_add_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align16_configs, 1},
     {"add/map f16 general align1", 0x0000000770000060, kiln_keys_sm90_add_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_general_align1_configs, 2},
     {"add/map f16_f32 contiguous align1", 0x0000000790000040, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_configs, 2},
-    {"add/map f16_f32 contiguous align16", 0x0000000790000048, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs, 3},
+    {"add/map f16_f32 contiguous align16", 0x0000000790000048, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs, 2},
     {"add/map f16_f32 inner align1", 0x0000000790000050, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_configs, 2},
     {"add/map f16_f32 inner align16", 0x0000000790000058, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_configs, 1},
     {"add/map f16_f32 general align1", 0x0000000790000060, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_configs, 1},
     {"add/map bf16 contiguous align1", 0x0000000880000040, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_configs, 2},
-    {"add/map bf16 contiguous align16", 0x0000000880000048, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs, 1},
+    {"add/map bf16 contiguous align16", 0x0000000880000048, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs, 3},
     {"add/map bf16 inner align1", 0x0000000880000050, kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_inner_align1_configs, 2},
     {"add/map bf16 inner align16", 0x0000000880000058, kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_inner_align16_configs, 1},
     {"add/map bf16 general align1", 0x0000000880000060, kiln_keys_sm90_add_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_general_align1_configs, 2},
@@ -2380,14 +2414,14 @@ static const kiln_group kiln_keys_sm90_add_groups[] = {
     {"add/map f32 contiguous align1", 0x0000000990000040, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_configs, 2},
     {"add/map f32 contiguous align16", 0x0000000990000048, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_configs, 2},
     {"add/map f32 inner align1", 0x0000000990000050, kiln_keys_sm90_add_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align1_configs, 2},
-    {"add/map f32 inner align16", 0x0000000990000058, kiln_keys_sm90_add_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align16_configs, 2},
+    {"add/map f32 inner align16", 0x0000000990000058, kiln_keys_sm90_add_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align16_configs, 1},
     {"add/map f32 general align1", 0x0000000990000060, kiln_keys_sm90_add_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_general_align1_configs, 1},
     {"add/map f64_f32 contiguous align1", 0x0000000a90000040, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_configs, 2},
     {"add/map f64_f32 contiguous align16", 0x0000000a90000048, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_configs, 1},
     {"add/map f64_f32 inner align1", 0x0000000a90000050, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_configs, 2},
     {"add/map f64_f32 inner align16", 0x0000000a90000058, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_configs, 2},
     {"add/map f64_f32 general align1", 0x0000000a90000060, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_configs, 1},
-    {"add/map f64 contiguous align1", 0x0000000aa0000040, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs, 2},
+    {"add/map f64 contiguous align1", 0x0000000aa0000040, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs, 1},
     {"add/map f64 contiguous align16", 0x0000000aa0000048, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_configs, 1},
     {"add/map f64 inner align1", 0x0000000aa0000050, kiln_keys_sm90_add_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_inner_align1_configs, 2},
     {"add/map f64 inner align16", 0x0000000aa0000058, kiln_keys_sm90_add_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_inner_align16_configs, 2},
@@ -2396,6 +2430,14 @@ static const kiln_group kiln_keys_sm90_add_groups[] = {
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
 };
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values[] = {
@@ -2462,6 +2504,10 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -2476,10 +2522,6 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
     256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
 };
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
@@ -2518,10 +2560,6 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v16_u
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -2554,10 +2592,6 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v16_u
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -2572,10 +2606,6 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a16_t256_
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
 };
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
@@ -2606,8 +2636,8 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v1
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u2_s0_values[] = {
-    256, 16, 2, 0,
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
 };
 
 static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_general_a1_t256_v16_u1_s0_values[] = {
@@ -2632,8 +2662,10 @@ static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u4
 
 static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
     {"add_map_bf16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u2_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_f32_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
@@ -2648,11 +2680,11 @@ static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
     {"add_map_bf16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_bf16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
@@ -2662,21 +2694,18 @@ static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
     {"add_map_f16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u4_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f16_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f16_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
     {"add_map_f64_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
@@ -2684,7 +2713,7 @@ static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
     {"add_map_f64_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_f32_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_inner_a1_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u2_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f64, NULL, 0.0, &kiln_module_sm90_add_map},
     {"add_map_f64_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
@@ -2693,4 +2722,4 @@ static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
 };
 
 const kiln_op_keys kiln_keys_sm90_add =
-    {"add", kiln_keys_sm90_add_groups, 35, kiln_keys_sm90_add_kernels, 59};
+    {"add", kiln_keys_sm90_add_groups, 35, kiln_keys_sm90_add_kernels, 58};

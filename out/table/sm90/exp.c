@@ -55,7 +55,6 @@ enum {
     MAP_F16_GENERAL_A1_T256_V16_U1_S0,
     MAP_F16_GENERAL_A1_T256_V16_U4_S0,
     MAP_F16_INNER_A16_T256_V16_U1_S0,
-    MAP_F16_INNER_A16_T256_V4_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
@@ -64,13 +63,11 @@ enum {
     MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F32_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F32_GENERAL_A1_T256_V16_U4_S0,
     MAP_F32_INNER_A16_T256_V16_U1_S0,
     MAP_F32_INNER_A16_T256_V4_U1_S0,
     MAP_F32_INNER_A1_T256_V16_U1_S0,
     MAP_F32_INNER_A1_T256_V16_U4_S0,
     MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F64_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F64_CONTIGUOUS_A1_T256_V16_U2_S0,
@@ -394,7 +391,7 @@ static const kiln_slot exp_map_inner_f16_slots[] = {
 static const kiln_ins exp_map_inner_f16_units_code[] = {
     {KILN_X_LET, 0, 0, 0.0},
     {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
     {KILN_X_CDIV, 2, 0, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
     {KILN_X_CONFIG, 0, 0, 0.0},
@@ -420,48 +417,7 @@ static const kiln_ins exp_map_inner_f16_cluster_code[] = {
 };
 
 static const kiln_recipe exp_map_inner_f16 =
-    {exp_map_inner_f16_slots, 7, {"cdiv(rows * cdiv(cols, 2), threads * unroll)", exp_map_inner_f16_units_code, 9}, {"1", exp_map_inner_f16_grain_code, 1}, {"threads", exp_map_inner_f16_threads_code, 1}, {"0", exp_map_inner_f16_shared_code, 1}, {"1", exp_map_inner_f16_cluster_code, 1}};
-
-static const kiln_slot exp_map_inner_f16_f16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-};
-
-static const kiln_ins exp_map_inner_f16_f16_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins exp_map_inner_f16_f16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins exp_map_inner_f16_f16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins exp_map_inner_f16_f16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins exp_map_inner_f16_f16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe exp_map_inner_f16_f16 =
-    {exp_map_inner_f16_f16_slots, 7, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", exp_map_inner_f16_f16_units_code, 9}, {"1", exp_map_inner_f16_f16_grain_code, 1}, {"threads", exp_map_inner_f16_f16_threads_code, 1}, {"0", exp_map_inner_f16_f16_shared_code, 1}, {"1", exp_map_inner_f16_f16_cluster_code, 1}};
+    {exp_map_inner_f16_slots, 7, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", exp_map_inner_f16_units_code, 9}, {"1", exp_map_inner_f16_grain_code, 1}, {"threads", exp_map_inner_f16_threads_code, 1}, {"0", exp_map_inner_f16_shared_code, 1}, {"1", exp_map_inner_f16_cluster_code, 1}};
 
 static const kiln_slot exp_map_contiguous_f32_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -859,17 +815,17 @@ static const uint16_t kiln_keys_sm90_exp_groups_map_f16_inner_align1_configs[] =
 };
 
 static const kiln_cell kiln_keys_sm90_exp_groups_map_f16_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.139f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.149f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.157f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.166f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.216f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.219f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.238f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.256f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.28f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.307f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A16_T256_V4_U1_S0, 0, 0, 1.39f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.174f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.192f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.198f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.198f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.238f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.285f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.294f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.294f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.318f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.33f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.37f},
     {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.39f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.475f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.642f},
@@ -885,7 +841,7 @@ static const kiln_cell kiln_keys_sm90_exp_groups_map_f16_inner_align16_cells[] =
 };
 
 static const uint16_t kiln_keys_sm90_exp_groups_map_f16_inner_align16_configs[] = {
-    MAP_F16_INNER_A16_T256_V16_U1_S0, MAP_F16_INNER_A16_T256_V4_U1_S0,
+    MAP_F16_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_exp_groups_map_f16_general_align1_cells[] = {
@@ -1208,8 +1164,8 @@ static const kiln_cell kiln_keys_sm90_exp_groups_map_f32_general_align1_cells[] 
     {KILN_CELL1(ELEMENTS_524288), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.258f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.318f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.404f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_GENERAL_A1_T256_V16_U4_S0, 0, 0, 23.86f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_GENERAL_A1_T256_V16_U4_S0, 0, 0, 47.57f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 25.12f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 49.25f},
     {KILN_CELL1(ELEMENTS_16777216), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 96.43f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 190.2f},
     {KILN_CELL1(ELEMENTS_67108864), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 375.4f},
@@ -1218,7 +1174,7 @@ static const kiln_cell kiln_keys_sm90_exp_groups_map_f32_general_align1_cells[] 
 };
 
 static const uint16_t kiln_keys_sm90_exp_groups_map_f32_general_align1_configs[] = {
-    MAP_F32_GENERAL_A1_T256_V16_U1_S0, MAP_F32_GENERAL_A1_T256_V16_U4_S0,
+    MAP_F32_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_exp_groups_map_f64_contiguous_align1_cells[] = {
@@ -1265,9 +1221,9 @@ static const kiln_cell kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_cell
     {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.491f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.869f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.515f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 3.706f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 6.173f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 17.58f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.893f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 6.566f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 17.75f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 33.87f},
     {KILN_CELL1(ELEMENTS_16777216), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 66.2f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 129.7f},
@@ -1276,8 +1232,7 @@ static const kiln_cell kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_cell
 };
 
 static const uint16_t kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_configs[] = {
-    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F64_CONTIGUOUS_A16_T256_V16_U2_S0, MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_exp_groups_map_f64_inner_align1_cells[] = {
@@ -1371,7 +1326,7 @@ static const kiln_group kiln_keys_sm90_exp_groups[] = {
     {"exp/map f16 contiguous align1", 0x0000000070000040, kiln_keys_sm90_exp_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_exp_groups_map_f16_contiguous_align1_configs, 2},
     {"exp/map f16 contiguous align16", 0x0000000070000048, kiln_keys_sm90_exp_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_exp_groups_map_f16_contiguous_align16_configs, 2},
     {"exp/map f16 inner align1", 0x0000000070000050, kiln_keys_sm90_exp_groups_map_f16_inner_align1_cells, 23, kiln_keys_sm90_exp_groups_map_f16_inner_align1_configs, 2},
-    {"exp/map f16 inner align16", 0x0000000070000058, kiln_keys_sm90_exp_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_exp_groups_map_f16_inner_align16_configs, 2},
+    {"exp/map f16 inner align16", 0x0000000070000058, kiln_keys_sm90_exp_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_exp_groups_map_f16_inner_align16_configs, 1},
     {"exp/map f16 general align1", 0x0000000070000060, kiln_keys_sm90_exp_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_exp_groups_map_f16_general_align1_configs, 2},
     {"exp/map bf16 contiguous align1", 0x0000000080000040, kiln_keys_sm90_exp_groups_map_bf16_contiguous_align1_cells, 23, kiln_keys_sm90_exp_groups_map_bf16_contiguous_align1_configs, 2},
     {"exp/map bf16 contiguous align16", 0x0000000080000048, kiln_keys_sm90_exp_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_exp_groups_map_bf16_contiguous_align16_configs, 2},
@@ -1382,9 +1337,9 @@ static const kiln_group kiln_keys_sm90_exp_groups[] = {
     {"exp/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_exp_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_exp_groups_map_f32_contiguous_align16_configs, 3},
     {"exp/map f32 inner align1", 0x0000000090000050, kiln_keys_sm90_exp_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_exp_groups_map_f32_inner_align1_configs, 2},
     {"exp/map f32 inner align16", 0x0000000090000058, kiln_keys_sm90_exp_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_exp_groups_map_f32_inner_align16_configs, 2},
-    {"exp/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_exp_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_exp_groups_map_f32_general_align1_configs, 2},
+    {"exp/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_exp_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_exp_groups_map_f32_general_align1_configs, 1},
     {"exp/map f64 contiguous align1", 0x00000000a0000040, kiln_keys_sm90_exp_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_exp_groups_map_f64_contiguous_align1_configs, 2},
-    {"exp/map f64 contiguous align16", 0x00000000a0000048, kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_configs, 3},
+    {"exp/map f64 contiguous align16", 0x00000000a0000048, kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_exp_groups_map_f64_contiguous_align16_configs, 2},
     {"exp/map f64 inner align1", 0x00000000a0000050, kiln_keys_sm90_exp_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_exp_groups_map_f64_inner_align1_configs, 2},
     {"exp/map f64 inner align16", 0x00000000a0000058, kiln_keys_sm90_exp_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_exp_groups_map_f64_inner_align16_configs, 2},
     {"exp/map f64 general align1", 0x00000000a0000060, kiln_keys_sm90_exp_groups_map_f64_general_align1_cells, 22, kiln_keys_sm90_exp_groups_map_f64_general_align1_configs, 1},
@@ -1454,10 +1409,6 @@ static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a16_t256_v16_u
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
 static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -1490,10 +1441,6 @@ static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f32_general_a1_t256_v16_
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f32_general_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
 static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f32_inner_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -1512,10 +1459,6 @@ static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f32_inner_a1_t256_v16_u4
 
 static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a16_t256_v16_u2_s0_values[] = {
-    256, 16, 2, 0,
 };
 
 static const int64_t kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a16_t256_v4_u1_s0_values[] = {
@@ -1567,22 +1510,19 @@ static const kiln_kernel kiln_keys_sm90_exp_kernels[] = {
     {"exp_map_f16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_general_a1_t256_v16_u1_s0_values, 4, &exp_map_general, NULL, 0.3335, &kiln_module_sm90_exp_map},
     {"exp_map_f16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_general_a1_t256_v16_u4_s0_values, 4, &exp_map_general, NULL, 0.3335, &kiln_module_sm90_exp_map},
     {"exp_map_f16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a16_t256_v16_u1_s0_values, 4, &exp_map_inner, NULL, 0.3335, &kiln_module_sm90_exp_map},
-    {"exp_map_f16_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a16_t256_v4_u1_s0_values, 4, &exp_map_inner_f16, NULL, 0.3335, &kiln_module_sm90_exp_map},
-    {"exp_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &exp_map_inner_f16_f16, NULL, 0.3335, &kiln_module_sm90_exp_map},
-    {"exp_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &exp_map_inner_f16_f16, NULL, 0.3335, &kiln_module_sm90_exp_map},
+    {"exp_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &exp_map_inner_f16, NULL, 0.3335, &kiln_module_sm90_exp_map},
+    {"exp_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &exp_map_inner_f16, NULL, 0.3335, &kiln_module_sm90_exp_map},
     {"exp_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &exp_map_contiguous_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_contiguous_a16_t256_v16_u2_s0_values, 4, &exp_map_contiguous_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &exp_map_contiguous_f32_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &exp_map_contiguous_f32_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &exp_map_contiguous_f32_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_general_a1_t256_v16_u1_s0_values, 4, &exp_map_general, NULL, 0.5762, &kiln_module_sm90_exp_map},
-    {"exp_map_f32_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_general_a1_t256_v16_u4_s0_values, 4, &exp_map_general, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_inner_a16_t256_v16_u1_s0_values, 4, &exp_map_inner_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_inner_a16_t256_v4_u1_s0_values, 4, &exp_map_inner_f32_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_inner_a1_t256_v16_u1_s0_values, 4, &exp_map_inner_f32_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f32_inner_a1_t256_v16_u4_s0_values, 4, &exp_map_inner_f32_f32, NULL, 0.5762, &kiln_module_sm90_exp_map},
     {"exp_map_f64_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a16_t256_v16_u1_s0_values, 4, &exp_map_contiguous_f64, NULL, 0.6667, &kiln_module_sm90_exp_map},
-    {"exp_map_f64_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a16_t256_v16_u2_s0_values, 4, &exp_map_contiguous_f64, NULL, 0.6667, &kiln_module_sm90_exp_map},
     {"exp_map_f64_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a16_t256_v4_u1_s0_values, 4, &exp_map_contiguous_f64_f64, NULL, 0.6667, &kiln_module_sm90_exp_map},
     {"exp_map_f64_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a1_t256_v16_u1_s0_values, 4, &exp_map_contiguous_f64_f64, NULL, 0.6667, &kiln_module_sm90_exp_map},
     {"exp_map_f64_contiguous_a1_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_exp_kernels_exp_map_f64_contiguous_a1_t256_v16_u2_s0_values, 4, &exp_map_contiguous_f64_f64, NULL, 0.6667, &kiln_module_sm90_exp_map},
@@ -1594,4 +1534,4 @@ static const kiln_kernel kiln_keys_sm90_exp_kernels[] = {
 };
 
 const kiln_op_keys kiln_keys_sm90_exp =
-    {"exp", kiln_keys_sm90_exp_groups, 20, kiln_keys_sm90_exp_kernels, 40};
+    {"exp", kiln_keys_sm90_exp_groups, 20, kiln_keys_sm90_exp_kernels, 37};

@@ -84,6 +84,7 @@ enum {
     MAP_F16_TANH_INNER_A1_T256_V16_U1_S0,
     MAP_F16_TANH_INNER_A1_T256_V16_U4_S0,
     MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0,
     MAP_F32_NONE_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F32_NONE_CONTIGUOUS_A1_T256_V16_U1_S0,
@@ -95,6 +96,7 @@ enum {
     MAP_F32_NONE_INNER_A1_T256_V16_U1_S0,
     MAP_F32_NONE_INNER_A1_T256_V16_U4_S0,
     MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0,
     MAP_F32_TANH_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F32_TANH_CONTIGUOUS_A1_T256_V16_U1_S0,
@@ -112,7 +114,6 @@ enum {
     MAP_F64_NONE_INNER_A16_T256_V16_U1_S0,
     MAP_F64_NONE_INNER_A16_T256_V4_U1_S0,
     MAP_F64_NONE_INNER_A1_T256_V16_U1_S0,
-    MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U1_S0,
     MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F64_TANH_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F64_TANH_CONTIGUOUS_A1_T256_V16_U1_S0,
@@ -121,7 +122,6 @@ enum {
     MAP_F64_TANH_INNER_A16_T256_V16_U1_S0,
     MAP_F64_TANH_INNER_A16_T256_V4_U1_S0,
     MAP_F64_TANH_INNER_A1_T256_V16_U1_S0,
-    MAP_F64_TANH_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_slot gelu_map_contiguous_slots[] = {
@@ -1521,16 +1521,17 @@ static const kiln_cell kiln_keys_sm90_gelu_groups_map_f32_approximate_none_conti
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.666f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 4.184f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.87f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 18.11f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 34.79f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 67.51f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 133.2f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 262.6f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 519.2f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 18.06f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 34.18f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 66.23f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 128.9f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 256.8f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 507.1f},
 };
 
 static const uint16_t kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align16_configs[] = {
     MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_NONE_CONTIGUOUS_A16_T256_V16_U4_S0,
     MAP_F32_NONE_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
@@ -1675,16 +1676,17 @@ static const kiln_cell kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_conti
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.731f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 4.168f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.912f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 18.01f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 35.4f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 67.83f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 132.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 261.0f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 519.1f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 17.97f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 34.23f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 66.3f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 129.2f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 257.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 507.1f},
 };
 
 static const uint16_t kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align16_configs[] = {
     MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_TANH_CONTIGUOUS_A16_T256_V16_U4_S0,
     MAP_F32_TANH_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
@@ -1969,9 +1971,9 @@ static const kiln_cell kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_conti
     {KILN_CELL1(ELEMENTS_32768), MAP_F64_TANH_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.445f},
     {KILN_CELL1(ELEMENTS_65536), MAP_F64_TANH_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.523f},
     {KILN_CELL1(ELEMENTS_131072), MAP_F64_TANH_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.714f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.41f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.429f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 5.448f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 2.594f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 3.574f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 5.488f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 9.504f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 19.06f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 35.57f},
@@ -1982,7 +1984,6 @@ static const kiln_cell kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_conti
 };
 
 static const uint16_t kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align16_configs[] = {
-    MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U1_S0,
     MAP_F64_TANH_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F64_TANH_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
@@ -2005,15 +2006,15 @@ static const kiln_cell kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner
     {KILN_CELL1(ELEMENTS_1048576), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 7.426f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 13.75f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 27.8f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_TANH_INNER_A1_T256_V16_U4_S0, 0, 0, 51.33f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_TANH_INNER_A1_T256_V16_U4_S0, 0, 0, 99.9f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_TANH_INNER_A1_T256_V16_U4_S0, 0, 0, 196.4f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_TANH_INNER_A1_T256_V16_U4_S0, 0, 0, 388.4f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_TANH_INNER_A1_T256_V16_U4_S0, 0, 0, 771.6f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 53.85f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 105.8f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 209.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 415.3f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, 0, 0, 826.3f},
 };
 
 static const uint16_t kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align1_configs[] = {
-    MAP_F64_TANH_INNER_A1_T256_V16_U1_S0, MAP_F64_TANH_INNER_A1_T256_V16_U4_S0,
+    MAP_F64_TANH_INNER_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align16_cells[] = {
@@ -2096,12 +2097,12 @@ static const kiln_group kiln_keys_sm90_gelu_groups[] = {
     {"gelu/map bf16 approximate=tanh inner align16", 0x0000000080000158, kiln_keys_sm90_gelu_groups_map_bf16_approximate_tanh_inner_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_bf16_approximate_tanh_inner_align16_configs, 2},
     {"gelu/map bf16 approximate=tanh general align1", 0x0000000080000160, kiln_keys_sm90_gelu_groups_map_bf16_approximate_tanh_general_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_bf16_approximate_tanh_general_align1_configs, 2},
     {"gelu/map f32 approximate=none contiguous align1", 0x0000000090000040, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align1_configs, 2},
-    {"gelu/map f32 approximate=none contiguous align16", 0x0000000090000048, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align16_configs, 3},
+    {"gelu/map f32 approximate=none contiguous align16", 0x0000000090000048, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_contiguous_align16_configs, 4},
     {"gelu/map f32 approximate=none inner align1", 0x0000000090000050, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_inner_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_inner_align1_configs, 2},
     {"gelu/map f32 approximate=none inner align16", 0x0000000090000058, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_inner_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_inner_align16_configs, 2},
     {"gelu/map f32 approximate=none general align1", 0x0000000090000060, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_general_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_none_general_align1_configs, 2},
     {"gelu/map f32 approximate=tanh contiguous align1", 0x0000000090000140, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align1_configs, 2},
-    {"gelu/map f32 approximate=tanh contiguous align16", 0x0000000090000148, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align16_configs, 3},
+    {"gelu/map f32 approximate=tanh contiguous align16", 0x0000000090000148, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_contiguous_align16_configs, 4},
     {"gelu/map f32 approximate=tanh inner align1", 0x0000000090000150, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_inner_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_inner_align1_configs, 2},
     {"gelu/map f32 approximate=tanh inner align16", 0x0000000090000158, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_inner_align16_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_inner_align16_configs, 2},
     {"gelu/map f32 approximate=tanh general align1", 0x0000000090000160, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_general_align1_cells, 23, kiln_keys_sm90_gelu_groups_map_f32_approximate_tanh_general_align1_configs, 2},
@@ -2111,8 +2112,8 @@ static const kiln_group kiln_keys_sm90_gelu_groups[] = {
     {"gelu/map f64 approximate=none inner align16", 0x00000000a0000058, kiln_keys_sm90_gelu_groups_map_f64_approximate_none_inner_align16_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_none_inner_align16_configs, 2},
     {"gelu/map f64 approximate=none general align1", 0x00000000a0000060, kiln_keys_sm90_gelu_groups_map_f64_approximate_none_general_align1_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_none_general_align1_configs, 1},
     {"gelu/map f64 approximate=tanh contiguous align1", 0x00000000a0000140, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align1_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align1_configs, 2},
-    {"gelu/map f64 approximate=tanh contiguous align16", 0x00000000a0000148, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align16_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align16_configs, 3},
-    {"gelu/map f64 approximate=tanh inner align1", 0x00000000a0000150, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align1_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align1_configs, 2},
+    {"gelu/map f64 approximate=tanh contiguous align16", 0x00000000a0000148, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align16_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_contiguous_align16_configs, 2},
+    {"gelu/map f64 approximate=tanh inner align1", 0x00000000a0000150, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align1_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align1_configs, 1},
     {"gelu/map f64 approximate=tanh inner align16", 0x00000000a0000158, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align16_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_inner_align16_configs, 2},
     {"gelu/map f64 approximate=tanh general align1", 0x00000000a0000160, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_general_align1_cells, 22, kiln_keys_sm90_gelu_groups_map_f64_approximate_tanh_general_align1_configs, 1},
 };
@@ -2297,6 +2298,10 @@ static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a1
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
+};
+
 static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a16_t256_v16_u4_s0_values[] = {
     256, 16, 4, 0,
 };
@@ -2339,6 +2344,10 @@ static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_inner_a1_t256
 
 static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
 };
 
 static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v16_u4_s0_values[] = {
@@ -2409,10 +2418,6 @@ static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f64_none_inner_a1_t256
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
 static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_contiguous_a16_t256_v16_u2_s0_values[] = {
     256, 16, 2, 0,
 };
@@ -2443,10 +2448,6 @@ static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a16_t25
 
 static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
 };
 
 static const kiln_kernel kiln_keys_sm90_gelu_kernels[] = {
@@ -2495,6 +2496,7 @@ static const kiln_kernel kiln_keys_sm90_gelu_kernels[] = {
     {"gelu_map_f16_tanh_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f16_tanh_inner_a1_t256_v16_u1_s0_values, 4, &gelu_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_gelu_map},
     {"gelu_map_f16_tanh_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f16_tanh_inner_a1_t256_v16_u4_s0_values, 4, &gelu_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_none_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a16_t256_v16_u1_s0_values, 4, &gelu_map_contiguous_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
+    {"gelu_map_f32_none_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a16_t256_v16_u2_s0_values, 4, &gelu_map_contiguous_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_none_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a16_t256_v16_u4_s0_values, 4, &gelu_map_contiguous_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_none_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a16_t256_v4_u1_s0_values, 4, &gelu_map_contiguous_f32_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_none_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_contiguous_a1_t256_v16_u1_s0_values, 4, &gelu_map_contiguous_f32_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
@@ -2506,6 +2508,7 @@ static const kiln_kernel kiln_keys_sm90_gelu_kernels[] = {
     {"gelu_map_f32_none_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_inner_a1_t256_v16_u1_s0_values, 4, &gelu_map_inner_f32_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_none_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_none_inner_a1_t256_v16_u4_s0_values, 4, &gelu_map_inner_f32_f32, NULL, 0.8094, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_tanh_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v16_u1_s0_values, 4, &gelu_map_contiguous_f32, NULL, 0.6801, &kiln_module_sm90_gelu_map},
+    {"gelu_map_f32_tanh_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v16_u2_s0_values, 4, &gelu_map_contiguous_f32, NULL, 0.6801, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_tanh_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v16_u4_s0_values, 4, &gelu_map_contiguous_f32, NULL, 0.6801, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_tanh_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a16_t256_v4_u1_s0_values, 4, &gelu_map_contiguous_f32_f32, NULL, 0.6801, &kiln_module_sm90_gelu_map},
     {"gelu_map_f32_tanh_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f32_tanh_contiguous_a1_t256_v16_u1_s0_values, 4, &gelu_map_contiguous_f32_f32, NULL, 0.6801, &kiln_module_sm90_gelu_map},
@@ -2523,7 +2526,6 @@ static const kiln_kernel kiln_keys_sm90_gelu_kernels[] = {
     {"gelu_map_f64_none_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_none_inner_a16_t256_v16_u1_s0_values, 4, &gelu_map_inner_f64, NULL, 0.5551, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_none_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_none_inner_a16_t256_v4_u1_s0_values, 4, &gelu_map_inner_f64_f64, NULL, 0.5551, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_none_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_none_inner_a1_t256_v16_u1_s0_values, 4, &gelu_map_inner_f64_f64, NULL, 0.5551, &kiln_module_sm90_gelu_map},
-    {"gelu_map_f64_tanh_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_contiguous_a16_t256_v16_u1_s0_values, 4, &gelu_map_contiguous_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_tanh_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_contiguous_a16_t256_v16_u2_s0_values, 4, &gelu_map_contiguous_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_tanh_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_contiguous_a16_t256_v4_u1_s0_values, 4, &gelu_map_contiguous_f64_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_tanh_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_contiguous_a1_t256_v16_u1_s0_values, 4, &gelu_map_contiguous_f64_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
@@ -2532,7 +2534,6 @@ static const kiln_kernel kiln_keys_sm90_gelu_kernels[] = {
     {"gelu_map_f64_tanh_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a16_t256_v16_u1_s0_values, 4, &gelu_map_inner_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_tanh_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a16_t256_v4_u1_s0_values, 4, &gelu_map_inner_f64_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
     {"gelu_map_f64_tanh_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a1_t256_v16_u1_s0_values, 4, &gelu_map_inner_f64_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
-    {"gelu_map_f64_tanh_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_gelu_kernels_gelu_map_f64_tanh_inner_a1_t256_v16_u4_s0_values, 4, &gelu_map_inner_f64_f64, NULL, 0.4444, &kiln_module_sm90_gelu_map},
 };
 
 const kiln_op_keys kiln_keys_sm90_gelu =

@@ -40,6 +40,7 @@ enum {
 /* Kernels. */
 enum {
     MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_BF16_GENERAL_A1_T256_V16_U1_S0,
@@ -48,6 +49,7 @@ enum {
     MAP_BF16_INNER_A1_T256_V16_U1_S0,
     MAP_BF16_INNER_A1_T256_V16_U4_S0,
     MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F16_GENERAL_A1_T256_V16_U1_S0,
@@ -56,16 +58,15 @@ enum {
     MAP_F16_INNER_A1_T256_V16_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F32_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F32_GENERAL_A1_T256_V16_U4_S0,
     MAP_F32_INNER_A16_T256_V16_U1_S0,
     MAP_F32_INNER_A1_T256_V16_U1_S0,
     MAP_F32_INNER_A1_T256_V16_U4_S0,
     MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F64_CONTIGUOUS_A1_T256_V16_U2_S0,
     MAP_F64_GENERAL_A1_T256_V16_U1_S0,
@@ -120,7 +121,7 @@ static const kiln_ins relu_map_contiguous_bf16_units_code[] = {
     {KILN_X_CONFIG, 0, 0, 0.0},
     {KILN_X_CONFIG, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
     {KILN_X_CDIV, 2, 0, 0.0},
 };
@@ -142,7 +143,42 @@ static const kiln_ins relu_map_contiguous_bf16_cluster_code[] = {
 };
 
 static const kiln_recipe relu_map_contiguous_bf16 =
-    {relu_map_contiguous_bf16_slots, 3, {"cdiv(cols, threads * unroll * 1)", relu_map_contiguous_bf16_units_code, 7}, {"1", relu_map_contiguous_bf16_grain_code, 1}, {"threads", relu_map_contiguous_bf16_threads_code, 1}, {"0", relu_map_contiguous_bf16_shared_code, 1}, {"1", relu_map_contiguous_bf16_cluster_code, 1}};
+    {relu_map_contiguous_bf16_slots, 3, {"cdiv(cols, threads * unroll * 2)", relu_map_contiguous_bf16_units_code, 7}, {"1", relu_map_contiguous_bf16_grain_code, 1}, {"threads", relu_map_contiguous_bf16_threads_code, 1}, {"0", relu_map_contiguous_bf16_shared_code, 1}, {"1", relu_map_contiguous_bf16_cluster_code, 1}};
+
+static const kiln_slot relu_map_contiguous_bf16_bf16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+};
+
+static const kiln_ins relu_map_contiguous_bf16_bf16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_bf16_bf16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_bf16_bf16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_bf16_bf16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_bf16_bf16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe relu_map_contiguous_bf16_bf16 =
+    {relu_map_contiguous_bf16_bf16_slots, 3, {"cdiv(cols, threads * unroll * 1)", relu_map_contiguous_bf16_bf16_units_code, 7}, {"1", relu_map_contiguous_bf16_bf16_grain_code, 1}, {"threads", relu_map_contiguous_bf16_bf16_threads_code, 1}, {"0", relu_map_contiguous_bf16_bf16_shared_code, 1}, {"1", relu_map_contiguous_bf16_bf16_cluster_code, 1}};
 
 static const kiln_slot relu_map_general_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -280,7 +316,7 @@ static const kiln_ins relu_map_contiguous_f16_units_code[] = {
     {KILN_X_CONFIG, 0, 0, 0.0},
     {KILN_X_CONFIG, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
     {KILN_X_MUL, 0, 0, 0.0},
     {KILN_X_CDIV, 2, 0, 0.0},
 };
@@ -302,7 +338,42 @@ static const kiln_ins relu_map_contiguous_f16_cluster_code[] = {
 };
 
 static const kiln_recipe relu_map_contiguous_f16 =
-    {relu_map_contiguous_f16_slots, 3, {"cdiv(cols, threads * unroll * 1)", relu_map_contiguous_f16_units_code, 7}, {"1", relu_map_contiguous_f16_grain_code, 1}, {"threads", relu_map_contiguous_f16_threads_code, 1}, {"0", relu_map_contiguous_f16_shared_code, 1}, {"1", relu_map_contiguous_f16_cluster_code, 1}};
+    {relu_map_contiguous_f16_slots, 3, {"cdiv(cols, threads * unroll * 2)", relu_map_contiguous_f16_units_code, 7}, {"1", relu_map_contiguous_f16_grain_code, 1}, {"threads", relu_map_contiguous_f16_threads_code, 1}, {"0", relu_map_contiguous_f16_shared_code, 1}, {"1", relu_map_contiguous_f16_cluster_code, 1}};
+
+static const kiln_slot relu_map_contiguous_f16_f16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+};
+
+static const kiln_ins relu_map_contiguous_f16_f16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_f16_f16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_f16_f16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_f16_f16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins relu_map_contiguous_f16_f16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe relu_map_contiguous_f16_f16 =
+    {relu_map_contiguous_f16_f16_slots, 3, {"cdiv(cols, threads * unroll * 1)", relu_map_contiguous_f16_f16_units_code, 7}, {"1", relu_map_contiguous_f16_f16_grain_code, 1}, {"threads", relu_map_contiguous_f16_f16_threads_code, 1}, {"0", relu_map_contiguous_f16_f16_shared_code, 1}, {"1", relu_map_contiguous_f16_f16_cluster_code, 1}};
 
 static const kiln_slot relu_map_inner_f16_slots[] = {
     {KILN_SLOT_DATA, 0, {"", NULL, 0}},
@@ -681,18 +752,18 @@ static const uint16_t kiln_keys_sm90_relu_groups_map_f16_contiguous_align1_confi
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9616f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9648f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9872f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9872f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.029f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.037f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.046f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.08f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.093f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.118f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.141f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9536f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9568f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9728f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9728f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.021f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.018f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.046f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.062f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.078f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.094f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.149f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.154f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.238f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.357f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.624f},
@@ -707,7 +778,7 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_cel
 };
 
 static const uint16_t kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_configs[] = {
-    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_f16_inner_align1_cells[] = {
@@ -832,18 +903,18 @@ static const uint16_t kiln_keys_sm90_relu_groups_map_bf16_contiguous_align1_conf
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.96f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9584f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9824f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9888f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.019f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.045f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.046f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.048f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.088f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.109f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.123f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.139f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9568f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9536f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9696f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9776f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.027f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.024f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.04f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.054f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.08f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.085f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.154f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.171f},
     {KILN_CELL1(ELEMENTS_262144), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.221f},
     {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.35f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.634f},
@@ -859,6 +930,7 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_ce
 
 static const uint16_t kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_configs[] = {
     MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_bf16_inner_align1_cells[] = {
@@ -998,8 +1070,8 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_cel
     {KILN_CELL1(ELEMENTS_524288), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.64f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.15f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.235f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 5.506f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 17.25f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 5.41f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 17.18f},
     {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 33.4f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 65.06f},
     {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 128.7f},
@@ -1008,7 +1080,8 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_cel
 };
 
 static const uint16_t kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_configs[] = {
-    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_f32_inner_align1_cells[] = {
@@ -1088,7 +1161,7 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_f32_general_align1_cells[]
     {KILN_CELL1(ELEMENTS_524288), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.954f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 4.674f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 8.107f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_GENERAL_A1_T256_V16_U4_S0, 0, 0, 23.53f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 24.58f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 48.21f},
     {KILN_CELL1(ELEMENTS_16777216), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 94.61f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 187.1f},
@@ -1098,7 +1171,7 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_f32_general_align1_cells[]
 };
 
 static const uint16_t kiln_keys_sm90_relu_groups_map_f32_general_align1_configs[] = {
-    MAP_F32_GENERAL_A1_T256_V16_U1_S0, MAP_F32_GENERAL_A1_T256_V16_U4_S0,
+    MAP_F32_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_f64_contiguous_align1_cells[] = {
@@ -1131,18 +1204,18 @@ static const uint16_t kiln_keys_sm90_relu_groups_map_f64_contiguous_align1_confi
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.944f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9472f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9824f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.003f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.003f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.022f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.027f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.059f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.083f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.141f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.158f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.328f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9952f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9984f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.046f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.061f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.077f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.082f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.101f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.115f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.126f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.157f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.25f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.368f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.656f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.192f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.258f},
@@ -1156,7 +1229,7 @@ static const kiln_cell kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_cel
 };
 
 static const uint16_t kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_configs[] = {
-    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F64_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_relu_groups_map_f64_inner_align1_cells[] = {
@@ -1248,22 +1321,22 @@ static const uint16_t kiln_keys_sm90_relu_groups_map_f64_general_align1_configs[
 
 static const kiln_group kiln_keys_sm90_relu_groups[] = {
     {"relu/map f16 contiguous align1", 0x0000000070000040, kiln_keys_sm90_relu_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f16_contiguous_align1_configs, 2},
-    {"relu/map f16 contiguous align16", 0x0000000070000048, kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_configs, 1},
+    {"relu/map f16 contiguous align16", 0x0000000070000048, kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_relu_groups_map_f16_contiguous_align16_configs, 2},
     {"relu/map f16 inner align1", 0x0000000070000050, kiln_keys_sm90_relu_groups_map_f16_inner_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f16_inner_align1_configs, 2},
     {"relu/map f16 inner align16", 0x0000000070000058, kiln_keys_sm90_relu_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_relu_groups_map_f16_inner_align16_configs, 1},
     {"relu/map f16 general align1", 0x0000000070000060, kiln_keys_sm90_relu_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f16_general_align1_configs, 2},
     {"relu/map bf16 contiguous align1", 0x0000000080000040, kiln_keys_sm90_relu_groups_map_bf16_contiguous_align1_cells, 23, kiln_keys_sm90_relu_groups_map_bf16_contiguous_align1_configs, 2},
-    {"relu/map bf16 contiguous align16", 0x0000000080000048, kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_configs, 1},
+    {"relu/map bf16 contiguous align16", 0x0000000080000048, kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_relu_groups_map_bf16_contiguous_align16_configs, 2},
     {"relu/map bf16 inner align1", 0x0000000080000050, kiln_keys_sm90_relu_groups_map_bf16_inner_align1_cells, 23, kiln_keys_sm90_relu_groups_map_bf16_inner_align1_configs, 2},
     {"relu/map bf16 inner align16", 0x0000000080000058, kiln_keys_sm90_relu_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_relu_groups_map_bf16_inner_align16_configs, 1},
     {"relu/map bf16 general align1", 0x0000000080000060, kiln_keys_sm90_relu_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_relu_groups_map_bf16_general_align1_configs, 2},
     {"relu/map f32 contiguous align1", 0x0000000090000040, kiln_keys_sm90_relu_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f32_contiguous_align1_configs, 2},
-    {"relu/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_configs, 2},
+    {"relu/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_relu_groups_map_f32_contiguous_align16_configs, 3},
     {"relu/map f32 inner align1", 0x0000000090000050, kiln_keys_sm90_relu_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f32_inner_align1_configs, 2},
     {"relu/map f32 inner align16", 0x0000000090000058, kiln_keys_sm90_relu_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_relu_groups_map_f32_inner_align16_configs, 1},
-    {"relu/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_relu_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f32_general_align1_configs, 2},
+    {"relu/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_relu_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_relu_groups_map_f32_general_align1_configs, 1},
     {"relu/map f64 contiguous align1", 0x00000000a0000040, kiln_keys_sm90_relu_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_relu_groups_map_f64_contiguous_align1_configs, 2},
-    {"relu/map f64 contiguous align16", 0x00000000a0000048, kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_configs, 2},
+    {"relu/map f64 contiguous align16", 0x00000000a0000048, kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_relu_groups_map_f64_contiguous_align16_configs, 1},
     {"relu/map f64 inner align1", 0x00000000a0000050, kiln_keys_sm90_relu_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_relu_groups_map_f64_inner_align1_configs, 2},
     {"relu/map f64 inner align16", 0x00000000a0000058, kiln_keys_sm90_relu_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_relu_groups_map_f64_inner_align16_configs, 1},
     {"relu/map f64 general align1", 0x00000000a0000060, kiln_keys_sm90_relu_groups_map_f64_general_align1_cells, 22, kiln_keys_sm90_relu_groups_map_f64_general_align1_configs, 1},
@@ -1271,6 +1344,10 @@ static const kiln_group kiln_keys_sm90_relu_groups[] = {
 
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
 };
 
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a1_t256_v16_u1_s0_values[] = {
@@ -1305,6 +1382,10 @@ static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a16_t25
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -1337,6 +1418,10 @@ static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a16_t25
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
+};
+
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a16_t256_v4_u1_s0_values[] = {
     256, 4, 1, 0,
 };
@@ -1353,10 +1438,6 @@ static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_general_a1_t256_v1
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_general_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_inner_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
 };
@@ -1371,10 +1452,6 @@ static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f32_inner_a1_t256_v16_
 
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
 };
 
 static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a1_t256_v16_u1_s0_values[] = {
@@ -1403,32 +1480,33 @@ static const int64_t kiln_keys_sm90_relu_kernels_relu_map_f64_inner_a1_t256_v16_
 
 static const kiln_kernel kiln_keys_sm90_relu_kernels[] = {
     {"relu_map_bf16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a16_t256_v16_u1_s0_values, 4, &relu_map_contiguous, NULL, 0.0, &kiln_module_sm90_relu_map},
-    {"relu_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &relu_map_contiguous_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
-    {"relu_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &relu_map_contiguous_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_bf16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a16_t256_v4_u1_s0_values, 4, &relu_map_contiguous_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &relu_map_contiguous_bf16_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &relu_map_contiguous_bf16_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_bf16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_general_a1_t256_v16_u1_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_bf16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_general_a1_t256_v16_u4_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_bf16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_inner_a16_t256_v16_u1_s0_values, 4, &relu_map_inner, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_bf16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_inner_a1_t256_v16_u1_s0_values, 4, &relu_map_inner_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_bf16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_bf16_inner_a1_t256_v16_u4_s0_values, 4, &relu_map_inner_bf16, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a16_t256_v16_u1_s0_values, 4, &relu_map_contiguous, NULL, 0.0, &kiln_module_sm90_relu_map},
-    {"relu_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &relu_map_contiguous_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
-    {"relu_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &relu_map_contiguous_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_f16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a16_t256_v4_u1_s0_values, 4, &relu_map_contiguous_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &relu_map_contiguous_f16_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &relu_map_contiguous_f16_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_general_a1_t256_v16_u1_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_general_a1_t256_v16_u4_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_inner_a16_t256_v16_u1_s0_values, 4, &relu_map_inner, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &relu_map_inner_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &relu_map_inner_f16, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &relu_map_contiguous_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
+    {"relu_map_f32_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a16_t256_v16_u2_s0_values, 4, &relu_map_contiguous_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &relu_map_contiguous_f32_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &relu_map_contiguous_f32_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &relu_map_contiguous_f32_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_general_a1_t256_v16_u1_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
-    {"relu_map_f32_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_general_a1_t256_v16_u4_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_inner_a16_t256_v16_u1_s0_values, 4, &relu_map_inner_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_inner_a1_t256_v16_u1_s0_values, 4, &relu_map_inner_f32_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f32_inner_a1_t256_v16_u4_s0_values, 4, &relu_map_inner_f32_f32, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f64_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a16_t256_v16_u1_s0_values, 4, &relu_map_contiguous_f64, NULL, 0.0, &kiln_module_sm90_relu_map},
-    {"relu_map_f64_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a16_t256_v4_u1_s0_values, 4, &relu_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f64_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a1_t256_v16_u1_s0_values, 4, &relu_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f64_contiguous_a1_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f64_contiguous_a1_t256_v16_u2_s0_values, 4, &relu_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_relu_map},
     {"relu_map_f64_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_relu_kernels_relu_map_f64_general_a1_t256_v16_u1_s0_values, 4, &relu_map_general, NULL, 0.0, &kiln_module_sm90_relu_map},
@@ -1438,4 +1516,4 @@ static const kiln_kernel kiln_keys_sm90_relu_kernels[] = {
 };
 
 const kiln_op_keys kiln_keys_sm90_relu =
-    {"relu", kiln_keys_sm90_relu_groups, 20, kiln_keys_sm90_relu_kernels, 33};
+    {"relu", kiln_keys_sm90_relu_groups, 20, kiln_keys_sm90_relu_kernels, 34};

@@ -40,6 +40,7 @@ enum {
 /* Kernels. */
 enum {
     MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
@@ -61,6 +62,7 @@ enum {
     MAP_F16_INNER_A1_T256_V16_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
@@ -1009,9 +1011,9 @@ static const kiln_cell kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16
     {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.541f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.95f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.691f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.918f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 6.741f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 17.8f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 3.904f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 6.475f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 17.71f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 34.03f},
     {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 66.43f},
     {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 130.5f},
@@ -1020,6 +1022,7 @@ static const kiln_cell kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16
 
 static const uint16_t kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16_configs[] = {
     MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
@@ -1162,15 +1165,16 @@ static const kiln_cell kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align16_
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 3.901f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.413f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 17.82f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 34.46f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 67.36f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 132.4f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 260.4f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 516.8f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 34.23f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 66.14f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 129.3f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 256.6f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 508.3f},
 };
 
 static const uint16_t kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align16_configs[] = {
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
@@ -1416,12 +1420,12 @@ static const kiln_group kiln_keys_sm90_sigmoid_groups[] = {
     {"sigmoid/map f16 inner align16", 0x0000000070000058, kiln_keys_sm90_sigmoid_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f16_inner_align16_configs, 2},
     {"sigmoid/map f16 general align1", 0x0000000070000060, kiln_keys_sm90_sigmoid_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f16_general_align1_configs, 2},
     {"sigmoid/map bf16 contiguous align1", 0x0000000080000040, kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align1_configs, 2},
-    {"sigmoid/map bf16 contiguous align16", 0x0000000080000048, kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16_configs, 2},
+    {"sigmoid/map bf16 contiguous align16", 0x0000000080000048, kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_bf16_contiguous_align16_configs, 3},
     {"sigmoid/map bf16 inner align1", 0x0000000080000050, kiln_keys_sm90_sigmoid_groups_map_bf16_inner_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_bf16_inner_align1_configs, 2},
     {"sigmoid/map bf16 inner align16", 0x0000000080000058, kiln_keys_sm90_sigmoid_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_bf16_inner_align16_configs, 2},
     {"sigmoid/map bf16 general align1", 0x0000000080000060, kiln_keys_sm90_sigmoid_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_bf16_general_align1_configs, 2},
     {"sigmoid/map f32 contiguous align1", 0x0000000090000040, kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align1_configs, 2},
-    {"sigmoid/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align16_configs, 3},
+    {"sigmoid/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f32_contiguous_align16_configs, 4},
     {"sigmoid/map f32 inner align1", 0x0000000090000050, kiln_keys_sm90_sigmoid_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f32_inner_align1_configs, 2},
     {"sigmoid/map f32 inner align16", 0x0000000090000058, kiln_keys_sm90_sigmoid_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f32_inner_align16_configs, 2},
     {"sigmoid/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_sigmoid_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_sigmoid_groups_map_f32_general_align1_configs, 2},
@@ -1434,6 +1438,10 @@ static const kiln_group kiln_keys_sm90_sigmoid_groups[] = {
 
 static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
 };
 
 static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a16_t256_v4_u1_s0_values[] = {
@@ -1520,6 +1528,10 @@ static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
+};
+
 static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
     256, 16, 4, 0,
 };
@@ -1598,6 +1610,7 @@ static const int64_t kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f64_inner_a1_t25
 
 static const kiln_kernel kiln_keys_sm90_sigmoid_kernels[] = {
     {"sigmoid_map_bf16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a16_t256_v16_u1_s0_values, 4, &sigmoid_map_contiguous, NULL, 0.3333, &kiln_module_sm90_sigmoid_map},
+    {"sigmoid_map_bf16_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a16_t256_v16_u2_s0_values, 4, &sigmoid_map_contiguous, NULL, 0.3333, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_bf16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a16_t256_v4_u1_s0_values, 4, &sigmoid_map_contiguous_bf16, NULL, 0.3333, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &sigmoid_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &sigmoid_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_sigmoid_map},
@@ -1619,6 +1632,7 @@ static const kiln_kernel kiln_keys_sm90_sigmoid_kernels[] = {
     {"sigmoid_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &sigmoid_map_inner_f16_f16, NULL, 0.3334, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &sigmoid_map_inner_f16_f16, NULL, 0.3334, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &sigmoid_map_contiguous_f32, NULL, 0.5639, &kiln_module_sm90_sigmoid_map},
+    {"sigmoid_map_f32_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a16_t256_v16_u2_s0_values, 4, &sigmoid_map_contiguous_f32, NULL, 0.5639, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &sigmoid_map_contiguous_f32, NULL, 0.5639, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &sigmoid_map_contiguous_f32_f32, NULL, 0.5639, &kiln_module_sm90_sigmoid_map},
     {"sigmoid_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_sigmoid_kernels_sigmoid_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &sigmoid_map_contiguous_f32_f32, NULL, 0.5639, &kiln_module_sm90_sigmoid_map},
@@ -1641,4 +1655,4 @@ static const kiln_kernel kiln_keys_sm90_sigmoid_kernels[] = {
 };
 
 const kiln_op_keys kiln_keys_sm90_sigmoid =
-    {"sigmoid", kiln_keys_sm90_sigmoid_groups, 20, kiln_keys_sm90_sigmoid_kernels, 41};
+    {"sigmoid", kiln_keys_sm90_sigmoid_groups, 20, kiln_keys_sm90_sigmoid_kernels, 43};

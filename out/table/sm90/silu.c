@@ -51,9 +51,9 @@ enum {
     MAP_BF16_INNER_A1_T256_V16_U1_S0,
     MAP_BF16_INNER_A1_T256_V16_U4_S0,
     MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F16_CONTIGUOUS_A1_T256_V16_U2_S0,
     MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F16_GENERAL_A1_T256_V16_U1_S0,
     MAP_F16_GENERAL_A1_T256_V16_U4_S0,
@@ -62,6 +62,7 @@ enum {
     MAP_F16_INNER_A1_T256_V16_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
@@ -826,7 +827,7 @@ static const kiln_cell kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_cell
     {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.232f},
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.485f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.723f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A1_T256_V16_U2_S0, 0, 0, 2.475f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.618f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.712f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 5.971f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 10.47f},
@@ -838,8 +839,7 @@ static const kiln_cell kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_cell
 };
 
 static const uint16_t kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_configs[] = {
-    MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A1_T256_V16_U2_S0,
-    MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_cells[] = {
@@ -858,10 +858,10 @@ static const kiln_cell kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_cel
     {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.39f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.547f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.95f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.706f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 2.648f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.893f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 6.542f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 17.59f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 6.328f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 17.48f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 33.73f},
     {KILN_CELL1(ELEMENTS_67108864), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 65.94f},
     {KILN_CELL1(ELEMENTS_134217728), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 130.1f},
@@ -869,7 +869,8 @@ static const kiln_cell kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_cel
 };
 
 static const uint16_t kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_configs[] = {
-    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U2_S0, MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_silu_groups_map_f16_inner_align1_cells[] = {
@@ -1169,15 +1170,16 @@ static const kiln_cell kiln_keys_sm90_silu_groups_map_f32_contiguous_align16_cel
     {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 3.965f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.382f},
     {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 17.72f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 34.19f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 66.95f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 131.3f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 261.1f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 516.5f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 34.1f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 65.91f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 128.4f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 256.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 505.7f},
 };
 
 static const uint16_t kiln_keys_sm90_silu_groups_map_f32_contiguous_align16_configs[] = {
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U4_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
@@ -1417,8 +1419,8 @@ static const uint16_t kiln_keys_sm90_silu_groups_map_f64_general_align1_configs[
 };
 
 static const kiln_group kiln_keys_sm90_silu_groups[] = {
-    {"silu/map f16 contiguous align1", 0x0000000070000040, kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_configs, 3},
-    {"silu/map f16 contiguous align16", 0x0000000070000048, kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_configs, 2},
+    {"silu/map f16 contiguous align1", 0x0000000070000040, kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f16_contiguous_align1_configs, 2},
+    {"silu/map f16 contiguous align16", 0x0000000070000048, kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_silu_groups_map_f16_contiguous_align16_configs, 3},
     {"silu/map f16 inner align1", 0x0000000070000050, kiln_keys_sm90_silu_groups_map_f16_inner_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f16_inner_align1_configs, 2},
     {"silu/map f16 inner align16", 0x0000000070000058, kiln_keys_sm90_silu_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_silu_groups_map_f16_inner_align16_configs, 2},
     {"silu/map f16 general align1", 0x0000000070000060, kiln_keys_sm90_silu_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f16_general_align1_configs, 2},
@@ -1428,7 +1430,7 @@ static const kiln_group kiln_keys_sm90_silu_groups[] = {
     {"silu/map bf16 inner align16", 0x0000000080000058, kiln_keys_sm90_silu_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_silu_groups_map_bf16_inner_align16_configs, 2},
     {"silu/map bf16 general align1", 0x0000000080000060, kiln_keys_sm90_silu_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_silu_groups_map_bf16_general_align1_configs, 2},
     {"silu/map f32 contiguous align1", 0x0000000090000040, kiln_keys_sm90_silu_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f32_contiguous_align1_configs, 2},
-    {"silu/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_silu_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_silu_groups_map_f32_contiguous_align16_configs, 3},
+    {"silu/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_silu_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_silu_groups_map_f32_contiguous_align16_configs, 4},
     {"silu/map f32 inner align1", 0x0000000090000050, kiln_keys_sm90_silu_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f32_inner_align1_configs, 2},
     {"silu/map f32 inner align16", 0x0000000090000058, kiln_keys_sm90_silu_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_silu_groups_map_f32_inner_align16_configs, 2},
     {"silu/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_silu_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_silu_groups_map_f32_general_align1_configs, 2},
@@ -1487,16 +1489,16 @@ static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a16_t25
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
+};
+
 static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a16_t256_v4_u1_s0_values[] = {
     256, 4, 1, 0,
 };
 
 static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a1_t256_v16_u2_s0_values[] = {
-    256, 16, 2, 0,
 };
 
 static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a1_t256_v16_u4_s0_values[] = {
@@ -1529,6 +1531,10 @@ static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f16_inner_a1_t256_v16_
 
 static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
 };
 
 static const int64_t kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
@@ -1620,9 +1626,9 @@ static const kiln_kernel kiln_keys_sm90_silu_kernels[] = {
     {"silu_map_bf16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_bf16_inner_a1_t256_v16_u1_s0_values, 4, &silu_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_silu_map},
     {"silu_map_bf16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_silu_kernels_silu_map_bf16_inner_a1_t256_v16_u4_s0_values, 4, &silu_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_silu_map},
     {"silu_map_f16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a16_t256_v16_u1_s0_values, 4, &silu_map_contiguous, NULL, 0.3334, &kiln_module_sm90_silu_map},
+    {"silu_map_f16_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a16_t256_v16_u2_s0_values, 4, &silu_map_contiguous, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a16_t256_v4_u1_s0_values, 4, &silu_map_contiguous_f16, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &silu_map_contiguous_f16_f16, NULL, 0.3334, &kiln_module_sm90_silu_map},
-    {"silu_map_f16_contiguous_a1_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a1_t256_v16_u2_s0_values, 4, &silu_map_contiguous_f16_f16, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &silu_map_contiguous_f16_f16, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_general_a1_t256_v16_u1_s0_values, 4, &silu_map_general, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_general_a1_t256_v16_u4_s0_values, 4, &silu_map_general, NULL, 0.3334, &kiln_module_sm90_silu_map},
@@ -1631,6 +1637,7 @@ static const kiln_kernel kiln_keys_sm90_silu_kernels[] = {
     {"silu_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &silu_map_inner_f16_f16, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &silu_map_inner_f16_f16, NULL, 0.3334, &kiln_module_sm90_silu_map},
     {"silu_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &silu_map_contiguous_f32, NULL, 0.5899, &kiln_module_sm90_silu_map},
+    {"silu_map_f32_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v16_u2_s0_values, 4, &silu_map_contiguous_f32, NULL, 0.5899, &kiln_module_sm90_silu_map},
     {"silu_map_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &silu_map_contiguous_f32, NULL, 0.5899, &kiln_module_sm90_silu_map},
     {"silu_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &silu_map_contiguous_f32_f32, NULL, 0.5899, &kiln_module_sm90_silu_map},
     {"silu_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_silu_kernels_silu_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &silu_map_contiguous_f32_f32, NULL, 0.5816, &kiln_module_sm90_silu_map},
@@ -1653,4 +1660,4 @@ static const kiln_kernel kiln_keys_sm90_silu_kernels[] = {
 };
 
 const kiln_op_keys kiln_keys_sm90_silu =
-    {"silu", kiln_keys_sm90_silu_groups, 20, kiln_keys_sm90_silu_kernels, 42};
+    {"silu", kiln_keys_sm90_silu_groups, 20, kiln_keys_sm90_silu_kernels, 43};

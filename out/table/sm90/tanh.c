@@ -62,6 +62,7 @@ enum {
     MAP_F16_INNER_A1_T256_V16_U1_S0,
     MAP_F16_INNER_A1_T256_V16_U4_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0,
     MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
     MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
@@ -78,10 +79,8 @@ enum {
     MAP_F64_CONTIGUOUS_A1_T256_V16_U4_S0,
     MAP_F64_GENERAL_A1_T256_V16_U1_S0,
     MAP_F64_INNER_A16_T256_V16_U1_S0,
-    MAP_F64_INNER_A16_T256_V16_U2_S0,
     MAP_F64_INNER_A16_T256_V4_U1_S0,
     MAP_F64_INNER_A1_T256_V16_U1_S0,
-    MAP_F64_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_slot tanh_map_contiguous_slots[] = {
@@ -1162,10 +1161,10 @@ static const kiln_cell kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_cel
     {KILN_CELL1(ELEMENTS_262144), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.659f},
     {KILN_CELL1(ELEMENTS_524288), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.008f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.75f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 4.107f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 6.896f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 18.12f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 34.61f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 4.018f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 6.614f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 17.65f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 34.61f},
     {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 67.24f},
     {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 132.1f},
     {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 260.4f},
@@ -1173,7 +1172,8 @@ static const kiln_cell kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_cel
 };
 
 static const uint16_t kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_configs[] = {
-    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U2_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_tanh_groups_map_f32_inner_align1_cells[] = {
@@ -1343,15 +1343,15 @@ static const kiln_cell kiln_keys_sm90_tanh_groups_map_f64_inner_align1_cells[] =
     {KILN_CELL1(ELEMENTS_1048576), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 6.819f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 12.6f},
     {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 26.03f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 48.26f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 93.6f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 185.0f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 364.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 723.6f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 50.27f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 98.5f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 195.0f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 386.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 767.9f},
 };
 
 static const uint16_t kiln_keys_sm90_tanh_groups_map_f64_inner_align1_configs[] = {
-    MAP_F64_INNER_A1_T256_V16_U1_S0, MAP_F64_INNER_A1_T256_V16_U4_S0,
+    MAP_F64_INNER_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_tanh_groups_map_f64_inner_align16_cells[] = {
@@ -1371,17 +1371,16 @@ static const kiln_cell kiln_keys_sm90_tanh_groups_map_f64_inner_align16_cells[] 
     {KILN_CELL1(ELEMENTS_524288), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 3.63f},
     {KILN_CELL1(ELEMENTS_1048576), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 6.11f},
     {KILN_CELL1(ELEMENTS_2097152), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 10.98f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A16_T256_V16_U2_S0, 0, 0, 24.01f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A16_T256_V16_U2_S0, 0, 0, 45.7f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A16_T256_V16_U2_S0, 0, 0, 88.86f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A16_T256_V16_U2_S0, 0, 0, 174.7f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A16_T256_V16_U2_S0, 0, 0, 342.9f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A16_T256_V16_U2_S0, 0, 0, 679.9f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 24.85f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 47.43f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 92.26f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 182.5f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 360.2f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 714.8f},
 };
 
 static const uint16_t kiln_keys_sm90_tanh_groups_map_f64_inner_align16_configs[] = {
-    MAP_F64_INNER_A16_T256_V16_U1_S0, MAP_F64_INNER_A16_T256_V16_U2_S0,
-    MAP_F64_INNER_A16_T256_V4_U1_S0,
+    MAP_F64_INNER_A16_T256_V16_U1_S0, MAP_F64_INNER_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_tanh_groups_map_f64_general_align1_cells[] = {
@@ -1425,14 +1424,14 @@ static const kiln_group kiln_keys_sm90_tanh_groups[] = {
     {"tanh/map bf16 inner align16", 0x0000000080000058, kiln_keys_sm90_tanh_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_tanh_groups_map_bf16_inner_align16_configs, 2},
     {"tanh/map bf16 general align1", 0x0000000080000060, kiln_keys_sm90_tanh_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_tanh_groups_map_bf16_general_align1_configs, 2},
     {"tanh/map f32 contiguous align1", 0x0000000090000040, kiln_keys_sm90_tanh_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_tanh_groups_map_f32_contiguous_align1_configs, 2},
-    {"tanh/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_configs, 2},
+    {"tanh/map f32 contiguous align16", 0x0000000090000048, kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_tanh_groups_map_f32_contiguous_align16_configs, 3},
     {"tanh/map f32 inner align1", 0x0000000090000050, kiln_keys_sm90_tanh_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_tanh_groups_map_f32_inner_align1_configs, 2},
     {"tanh/map f32 inner align16", 0x0000000090000058, kiln_keys_sm90_tanh_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_tanh_groups_map_f32_inner_align16_configs, 2},
     {"tanh/map f32 general align1", 0x0000000090000060, kiln_keys_sm90_tanh_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_tanh_groups_map_f32_general_align1_configs, 2},
     {"tanh/map f64 contiguous align1", 0x00000000a0000040, kiln_keys_sm90_tanh_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_contiguous_align1_configs, 2},
     {"tanh/map f64 contiguous align16", 0x00000000a0000048, kiln_keys_sm90_tanh_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_contiguous_align16_configs, 3},
-    {"tanh/map f64 inner align1", 0x00000000a0000050, kiln_keys_sm90_tanh_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_inner_align1_configs, 2},
-    {"tanh/map f64 inner align16", 0x00000000a0000058, kiln_keys_sm90_tanh_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_inner_align16_configs, 3},
+    {"tanh/map f64 inner align1", 0x00000000a0000050, kiln_keys_sm90_tanh_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_inner_align1_configs, 1},
+    {"tanh/map f64 inner align16", 0x00000000a0000058, kiln_keys_sm90_tanh_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_inner_align16_configs, 2},
     {"tanh/map f64 general align1", 0x00000000a0000060, kiln_keys_sm90_tanh_groups_map_f64_general_align1_cells, 22, kiln_keys_sm90_tanh_groups_map_f64_general_align1_configs, 1},
 };
 
@@ -1528,6 +1527,10 @@ static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a16_t25
     256, 16, 1, 0,
 };
 
+static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a16_t256_v16_u2_s0_values[] = {
+    256, 16, 2, 0,
+};
+
 static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a16_t256_v4_u1_s0_values[] = {
     256, 4, 1, 0,
 };
@@ -1592,20 +1595,12 @@ static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a16_t256_v16
     256, 16, 1, 0,
 };
 
-static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a16_t256_v16_u2_s0_values[] = {
-    256, 16, 2, 0,
-};
-
 static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a16_t256_v4_u1_s0_values[] = {
     256, 4, 1, 0,
 };
 
 static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a1_t256_v16_u1_s0_values[] = {
     256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
 };
 
 static const kiln_kernel kiln_keys_sm90_tanh_kernels[] = {
@@ -1632,6 +1627,7 @@ static const kiln_kernel kiln_keys_sm90_tanh_kernels[] = {
     {"tanh_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &tanh_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_tanh_map},
     {"tanh_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &tanh_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_tanh_map},
     {"tanh_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &tanh_map_contiguous_f32, NULL, 0.6868, &kiln_module_sm90_tanh_map},
+    {"tanh_map_f32_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a16_t256_v16_u2_s0_values, 4, &tanh_map_contiguous_f32, NULL, 0.6868, &kiln_module_sm90_tanh_map},
     {"tanh_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &tanh_map_contiguous_f32_f32, NULL, 0.6868, &kiln_module_sm90_tanh_map},
     {"tanh_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &tanh_map_contiguous_f32_f32, NULL, 0.6868, &kiln_module_sm90_tanh_map},
     {"tanh_map_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &tanh_map_contiguous_f32_f32, NULL, 0.6868, &kiln_module_sm90_tanh_map},
@@ -1648,11 +1644,9 @@ static const kiln_kernel kiln_keys_sm90_tanh_kernels[] = {
     {"tanh_map_f64_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_contiguous_a1_t256_v16_u4_s0_values, 4, &tanh_map_contiguous_f64_f64, NULL, 0.5714, &kiln_module_sm90_tanh_map},
     {"tanh_map_f64_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_general_a1_t256_v16_u1_s0_values, 4, &tanh_map_general, NULL, 0.5714, &kiln_module_sm90_tanh_map},
     {"tanh_map_f64_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a16_t256_v16_u1_s0_values, 4, &tanh_map_inner_f64, NULL, 0.5714, &kiln_module_sm90_tanh_map},
-    {"tanh_map_f64_inner_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a16_t256_v16_u2_s0_values, 4, &tanh_map_inner_f64, NULL, 0.5714, &kiln_module_sm90_tanh_map},
     {"tanh_map_f64_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a16_t256_v4_u1_s0_values, 4, &tanh_map_inner_f64_f64, NULL, 0.5714, &kiln_module_sm90_tanh_map},
     {"tanh_map_f64_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a1_t256_v16_u1_s0_values, 4, &tanh_map_inner_f64_f64, NULL, 0.5714, &kiln_module_sm90_tanh_map},
-    {"tanh_map_f64_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_tanh_kernels_tanh_map_f64_inner_a1_t256_v16_u4_s0_values, 4, &tanh_map_inner_f64_f64, NULL, 0.5714, &kiln_module_sm90_tanh_map},
 };
 
 const kiln_op_keys kiln_keys_sm90_tanh =
-    {"tanh", kiln_keys_sm90_tanh_groups, 20, kiln_keys_sm90_tanh_kernels, 43};
+    {"tanh", kiln_keys_sm90_tanh_groups, 20, kiln_keys_sm90_tanh_kernels, 42};

@@ -126,6 +126,178 @@ add_map_bf16_contiguous_a16_t256_v16_u1_s0(
     }
 }
 
+/* add_map_bf16_contiguous_a16_t256_v16_u2_s0
+ * key class     add/map bf16 contiguous align16
+ * config        threads=256 vector=16 unroll=2 stream=0
+ * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
+ * blocks        cdiv(cols, threads * unroll * 8)
+ * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * bytes         6 an element: 4 read, 2 written
+ * operations    2 an element
+ * accumulation  none; computed in float
+ * template      lua/family/elementwise/map.cu.tmpl
+ */
+KILN_DEVICE float add_map_bf16_contiguous_a16_t256_v16_u2_s0_value(
+    const float a, const float b, const float alpha)
+{
+    return kiln_mad_f32(alpha, b, a);
+}
+
+KILN_KERNEL __launch_bounds__(256)
+add_map_bf16_contiguous_a16_t256_v16_u2_s0(
+    const __grid_constant__ struct add_map_bf16_contiguous_args arg)
+{
+    enum {
+        THREADS = 256,
+        VECTOR  = 16,
+        UNROLL  = 2,
+        STREAM  = 0,
+        WIDTH   = 8,
+        TILE    = THREADS * UNROLL,
+    };
+    const float attr_alpha = (float)arg.attr_alpha;
+
+    /* index: a tile of vectors a block, those of a step side by side */
+    const int64_t whole = kiln_quotient(arg.row_size, WIDTH);
+    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
+    const int64_t left = whole - first; /* vectors from this thread's first on */
+    const uint16_t *const a_at = arg.a_data + first * WIDTH;
+    const uint16_t *const b_at = arg.b_data + first * WIDTH;
+    uint16_t *const y_at = arg.y_data + first * WIDTH;
+
+    /* load */
+    kiln_u32x4 a_vector[UNROLL] = {};
+    kiln_u32x4 b_vector[UNROLL] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            a_vector[i] = kiln_load_u32x4(a_at + i * THREADS * WIDTH);
+            b_vector[i] = kiln_load_u32x4(b_at + i * THREADS * WIDTH);
+        }
+    }
+
+    /* compute */
+    kiln_u32x4 y_vector[UNROLL];
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        float a_value[WIDTH];
+        float b_value[WIDTH];
+        float y_value[WIDTH];
+        kiln_unpack_bf16(a_value, a_vector[i]);
+        kiln_unpack_bf16(b_value, b_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y_value[e] =
+                add_map_bf16_contiguous_a16_t256_v16_u2_s0_value(a_value[e], b_value[e], attr_alpha);
+        }
+        kiln_pack_bf16(&y_vector[i], y_value);
+    }
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_at + i * THREADS * WIDTH, y_vector[i]);
+        }
+    }
+
+    /* the last elements, fewer than a vector, an element a thread */
+    const int64_t col = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == whole / TILE && col < arg.row_size) {
+        const float a_last = kiln_f32_from_bf16(arg.a_data[col]);
+        const float b_last = kiln_f32_from_bf16(arg.b_data[col]);
+        const float y_last =
+            add_map_bf16_contiguous_a16_t256_v16_u2_s0_value(a_last, b_last, attr_alpha);
+        arg.y_data[col] = kiln_bf16_from_f32(y_last);
+    }
+}
+
+/* add_map_bf16_contiguous_a16_t256_v4_u1_s0
+ * key class     add/map bf16 contiguous align16
+ * config        threads=256 vector=4 unroll=1 stream=0
+ * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
+ * blocks        cdiv(cols, threads * unroll * 2)
+ * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * bytes         6 an element: 4 read, 2 written
+ * operations    2 an element
+ * accumulation  none; computed in float
+ * template      lua/family/elementwise/map.cu.tmpl
+ */
+KILN_DEVICE float add_map_bf16_contiguous_a16_t256_v4_u1_s0_value(
+    const float a, const float b, const float alpha)
+{
+    return kiln_mad_f32(alpha, b, a);
+}
+
+KILN_KERNEL __launch_bounds__(256)
+add_map_bf16_contiguous_a16_t256_v4_u1_s0(
+    const __grid_constant__ struct add_map_bf16_contiguous_args arg)
+{
+    enum {
+        THREADS = 256,
+        VECTOR  = 4,
+        UNROLL  = 1,
+        STREAM  = 0,
+        WIDTH   = 2,
+        TILE    = THREADS * UNROLL,
+    };
+    const float attr_alpha = (float)arg.attr_alpha;
+
+    /* index: a tile of vectors a block, those of a step side by side */
+    const int64_t whole = kiln_quotient(arg.row_size, WIDTH);
+    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
+    const int64_t left = whole - first; /* vectors from this thread's first on */
+    const uint16_t *const a_at = arg.a_data + first * WIDTH;
+    const uint16_t *const b_at = arg.b_data + first * WIDTH;
+    uint16_t *const y_at = arg.y_data + first * WIDTH;
+
+    /* load */
+    uint32_t a_vector[UNROLL] = {};
+    uint32_t b_vector[UNROLL] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            a_vector[i] = kiln_load_u32(a_at + i * THREADS * WIDTH);
+            b_vector[i] = kiln_load_u32(b_at + i * THREADS * WIDTH);
+        }
+    }
+
+    /* compute */
+    uint32_t y_vector[UNROLL];
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        float a_value[WIDTH];
+        float b_value[WIDTH];
+        float y_value[WIDTH];
+        kiln_unpack_bf16(a_value, a_vector[i]);
+        kiln_unpack_bf16(b_value, b_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y_value[e] =
+                add_map_bf16_contiguous_a16_t256_v4_u1_s0_value(a_value[e], b_value[e], attr_alpha);
+        }
+        kiln_pack_bf16(&y_vector[i], y_value);
+    }
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            kiln_store_u32(y_at + i * THREADS * WIDTH, y_vector[i]);
+        }
+    }
+
+    /* the last elements, fewer than a vector, an element a thread */
+    const int64_t col = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == whole / TILE && col < arg.row_size) {
+        const float a_last = kiln_f32_from_bf16(arg.a_data[col]);
+        const float b_last = kiln_f32_from_bf16(arg.b_data[col]);
+        const float y_last =
+            add_map_bf16_contiguous_a16_t256_v4_u1_s0_value(a_last, b_last, attr_alpha);
+        arg.y_data[col] = kiln_bf16_from_f32(y_last);
+    }
+}
+
 /* add_map_bf16_contiguous_a1_t256_v16_u1_s0
  * key class     add/map bf16 contiguous align1
  * config        threads=256 vector=16 unroll=1 stream=0

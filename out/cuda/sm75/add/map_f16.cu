@@ -126,6 +126,92 @@ add_map_f16_contiguous_a16_t256_v16_u1_s0(
     }
 }
 
+/* add_map_f16_contiguous_a16_t256_v4_u1_s0
+ * key class     add/map f16 contiguous align16
+ * config        threads=256 vector=4 unroll=1 stream=0
+ * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
+ * blocks        cdiv(cols, threads * unroll * 2)
+ * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * bytes         6 an element: 4 read, 2 written
+ * operations    2 an element
+ * accumulation  none; computed in float
+ * template      lua/family/elementwise/map.cu.tmpl
+ */
+KILN_DEVICE float add_map_f16_contiguous_a16_t256_v4_u1_s0_value(
+    const float a, const float b, const float alpha)
+{
+    return kiln_mad_f32(alpha, b, a);
+}
+
+KILN_KERNEL __launch_bounds__(256)
+add_map_f16_contiguous_a16_t256_v4_u1_s0(
+    const __grid_constant__ struct add_map_f16_contiguous_args arg)
+{
+    enum {
+        THREADS = 256,
+        VECTOR  = 4,
+        UNROLL  = 1,
+        STREAM  = 0,
+        WIDTH   = 2,
+        TILE    = THREADS * UNROLL,
+    };
+    const float attr_alpha = (float)arg.attr_alpha;
+
+    /* index: a tile of vectors a block, those of a step side by side */
+    const int64_t whole = kiln_quotient(arg.row_size, WIDTH);
+    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
+    const int64_t left = whole - first; /* vectors from this thread's first on */
+    const uint16_t *const a_at = arg.a_data + first * WIDTH;
+    const uint16_t *const b_at = arg.b_data + first * WIDTH;
+    uint16_t *const y_at = arg.y_data + first * WIDTH;
+
+    /* load */
+    uint32_t a_vector[UNROLL] = {};
+    uint32_t b_vector[UNROLL] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            a_vector[i] = kiln_load_u32(a_at + i * THREADS * WIDTH);
+            b_vector[i] = kiln_load_u32(b_at + i * THREADS * WIDTH);
+        }
+    }
+
+    /* compute */
+    uint32_t y_vector[UNROLL];
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        float a_value[WIDTH];
+        float b_value[WIDTH];
+        float y_value[WIDTH];
+        kiln_unpack_f16(a_value, a_vector[i]);
+        kiln_unpack_f16(b_value, b_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y_value[e] =
+                add_map_f16_contiguous_a16_t256_v4_u1_s0_value(a_value[e], b_value[e], attr_alpha);
+        }
+        kiln_pack_f16(&y_vector[i], y_value);
+    }
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            kiln_store_u32(y_at + i * THREADS * WIDTH, y_vector[i]);
+        }
+    }
+
+    /* the last elements, fewer than a vector, an element a thread */
+    const int64_t col = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == whole / TILE && col < arg.row_size) {
+        const float a_last = kiln_f32_from_f16(arg.a_data[col]);
+        const float b_last = kiln_f32_from_f16(arg.b_data[col]);
+        const float y_last =
+            add_map_f16_contiguous_a16_t256_v4_u1_s0_value(a_last, b_last, attr_alpha);
+        arg.y_data[col] = kiln_f16_from_f32(y_last);
+    }
+}
+
 /* add_map_f16_contiguous_a1_t256_v16_u1_s0
  * key class     add/map f16 contiguous align1
  * config        threads=256 vector=16 unroll=1 stream=0
@@ -583,118 +669,6 @@ add_map_f16_inner_a16_t256_v16_u1_s0(
             const float b_last = kiln_f32_from_f16(b_at[i][e]);
             const float y_last =
                 add_map_f16_inner_a16_t256_v16_u1_s0_value(a_last, b_last, attr_alpha);
-            y_at[i][e] = kiln_f16_from_f32(y_last);
-        }
-    }
-}
-
-/* add_map_f16_inner_a16_t256_v4_u1_s0
- * key class     add/map f16 inner align16
- * config        threads=256 vector=4 unroll=1 stream=0
- * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
- * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
- * bytes         6 an element: 4 read, 2 written
- * operations    2 an element
- * accumulation  none; computed in float
- * template      lua/family/elementwise/map_rows.cu.tmpl
- */
-KILN_DEVICE float add_map_f16_inner_a16_t256_v4_u1_s0_value(
-    const float a, const float b, const float alpha)
-{
-    return kiln_mad_f32(alpha, b, a);
-}
-
-KILN_KERNEL __launch_bounds__(256)
-add_map_f16_inner_a16_t256_v4_u1_s0(
-    const __grid_constant__ struct add_map_f16_inner_args arg)
-{
-    enum {
-        THREADS = 256,
-        VECTOR  = 4,
-        UNROLL  = 1,
-        STREAM  = 0,
-        WIDTH   = 2,
-        TILE    = THREADS * UNROLL,
-    };
-    const float attr_alpha = (float)arg.attr_alpha;
-
-    /* index: where each vector starts, and how much of its row it holds */
-    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
-    const int64_t across = kiln_quotient(arg.row_size + WIDTH - 1, WIDTH);
-    int64_t held[UNROLL];
-    const uint16_t *a_at[UNROLL];
-    const uint16_t *b_at[UNROLL];
-    uint16_t *y_at[UNROLL];
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        const int64_t vector = first + i * THREADS;
-        int64_t row = kiln_quotient(vector, across);
-        const int64_t col = (vector - row * across) * WIDTH;
-        a_at[i] = arg.a_data + col;
-        b_at[i] = arg.b_data + col;
-        y_at[i] = arg.y_data + col;
-        #pragma unroll 1
-        for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-            const int64_t outer = kiln_quotient(row, arg.size[dim]);
-            const int64_t place = row - outer * arg.size[dim];
-            a_at[i] += place * arg.a_stride[dim];
-            b_at[i] += place * arg.b_stride[dim];
-            y_at[i] += place * arg.y_stride[dim];
-            row = outer;
-        }
-        a_at[i] += row * arg.a_stride[0];
-        b_at[i] += row * arg.b_stride[0];
-        y_at[i] += row * arg.y_stride[0];
-        const int64_t left = row < arg.size[0] ? arg.row_size - col : 0;
-        held[i] = kiln_least(left, WIDTH);
-    }
-
-    /* load */
-    uint32_t a_vector[UNROLL] = {};
-    uint32_t b_vector[UNROLL] = {};
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        if (held[i] == WIDTH) {
-            a_vector[i] = kiln_load_u32(a_at[i]);
-            b_vector[i] = kiln_load_u32(b_at[i]);
-        }
-    }
-
-    /* compute */
-    uint32_t y_vector[UNROLL];
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        float a_value[WIDTH];
-        float b_value[WIDTH];
-        float y_value[WIDTH];
-        kiln_unpack_f16(a_value, a_vector[i]);
-        kiln_unpack_f16(b_value, b_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y_value[e] =
-                add_map_f16_inner_a16_t256_v4_u1_s0_value(a_value[e], b_value[e], attr_alpha);
-        }
-        kiln_pack_f16(&y_vector[i], y_value);
-    }
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        if (held[i] == WIDTH) {
-            kiln_store_u32(y_at[i], y_vector[i]);
-        }
-    }
-
-    /* the last elements of a row, fewer than a vector */
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        #pragma unroll 1
-        for (int64_t e = 0; e < held[i] % WIDTH; e++) {
-            const float a_last = kiln_f32_from_f16(a_at[i][e]);
-            const float b_last = kiln_f32_from_f16(b_at[i][e]);
-            const float y_last =
-                add_map_f16_inner_a16_t256_v4_u1_s0_value(a_last, b_last, attr_alpha);
             y_at[i][e] = kiln_f16_from_f32(y_last);
         }
     }

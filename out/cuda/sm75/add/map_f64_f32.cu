@@ -687,9 +687,9 @@ add_map_f64_f32_inner_a1_t256_v16_u1_s0(
     }
 }
 
-/* add_map_f64_f32_inner_a1_t256_v16_u2_s0
+/* add_map_f64_f32_inner_a1_t256_v16_u4_s0
  * key class     add/map f64_f32 inner align1
- * config        threads=256 vector=16 unroll=2 stream=0
+ * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
  * launch        256 threads a block, 0 bytes shared, clusters of 1
@@ -698,20 +698,20 @@ add_map_f64_f32_inner_a1_t256_v16_u1_s0(
  * accumulation  none; computed in double
  * template      lua/family/elementwise/map_rows.cu.tmpl
  */
-KILN_DEVICE double add_map_f64_f32_inner_a1_t256_v16_u2_s0_value(
+KILN_DEVICE double add_map_f64_f32_inner_a1_t256_v16_u4_s0_value(
     const double a, const double b, const double alpha)
 {
     return kiln_mad_f64(alpha, b, a);
 }
 
 KILN_KERNEL __launch_bounds__(256)
-add_map_f64_f32_inner_a1_t256_v16_u2_s0(
+add_map_f64_f32_inner_a1_t256_v16_u4_s0(
     const __grid_constant__ struct add_map_f64_f32_inner_args arg)
 {
     enum {
         THREADS = 256,
         VECTOR  = 16,
-        UNROLL  = 2,
+        UNROLL  = 4,
         STREAM  = 0,
         WIDTH   = 1,
         TILE    = THREADS * UNROLL,
@@ -772,7 +772,7 @@ add_map_f64_f32_inner_a1_t256_v16_u2_s0(
         #pragma unroll
         for (int e = 0; e < WIDTH; e++) {
             y_value[e] =
-                add_map_f64_f32_inner_a1_t256_v16_u2_s0_value(a_value[e], b_value[e], attr_alpha);
+                add_map_f64_f32_inner_a1_t256_v16_u4_s0_value(a_value[e], b_value[e], attr_alpha);
         }
         kiln_pack_f64(&y_vector[i], y_value);
     }

@@ -110,6 +110,85 @@ relu_map_bf16_contiguous_a16_t256_v16_u1_s0(
     }
 }
 
+/* relu_map_bf16_contiguous_a16_t256_v4_u1_s0
+ * key class     relu/map bf16 contiguous align16
+ * config        threads=256 vector=4 unroll=1 stream=0
+ * specs         spec/op/relu.yaml, spec/tiling/elementwise.yaml
+ * blocks        cdiv(cols, threads * unroll * 2)
+ * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * bytes         4 an element: 2 read, 2 written
+ * operations    1 an element
+ * accumulation  none; computed in float
+ * template      lua/family/elementwise/map.cu.tmpl
+ */
+KILN_DEVICE float relu_map_bf16_contiguous_a16_t256_v4_u1_s0_value(
+    const float x)
+{
+    return kiln_max_f32(x, 0.0f);
+}
+
+KILN_KERNEL __launch_bounds__(256)
+relu_map_bf16_contiguous_a16_t256_v4_u1_s0(
+    const __grid_constant__ struct relu_map_bf16_contiguous_args arg)
+{
+    enum {
+        THREADS = 256,
+        VECTOR  = 4,
+        UNROLL  = 1,
+        STREAM  = 0,
+        WIDTH   = 2,
+        TILE    = THREADS * UNROLL,
+    };
+
+    /* index: a tile of vectors a block, those of a step side by side */
+    const int64_t whole = kiln_quotient(arg.row_size, WIDTH);
+    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
+    const int64_t left = whole - first; /* vectors from this thread's first on */
+    const uint16_t *const x_at = arg.x_data + first * WIDTH;
+    uint16_t *const y_at = arg.y_data + first * WIDTH;
+
+    /* load */
+    uint32_t x_vector[UNROLL] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32(x_at + i * THREADS * WIDTH);
+        }
+    }
+
+    /* compute */
+    uint32_t y_vector[UNROLL];
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        float x_value[WIDTH];
+        float y_value[WIDTH];
+        kiln_unpack_bf16(x_value, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y_value[e] =
+                relu_map_bf16_contiguous_a16_t256_v4_u1_s0_value(x_value[e]);
+        }
+        kiln_pack_bf16(&y_vector[i], y_value);
+    }
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            kiln_store_u32(y_at + i * THREADS * WIDTH, y_vector[i]);
+        }
+    }
+
+    /* the last elements, fewer than a vector, an element a thread */
+    const int64_t col = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == whole / TILE && col < arg.row_size) {
+        const float x_last = kiln_f32_from_bf16(arg.x_data[col]);
+        const float y_last =
+            relu_map_bf16_contiguous_a16_t256_v4_u1_s0_value(x_last);
+        arg.y_data[col] = kiln_bf16_from_f32(y_last);
+    }
+}
+
 /* relu_map_bf16_contiguous_a1_t256_v16_u1_s0
  * key class     relu/map bf16 contiguous align1
  * config        threads=256 vector=16 unroll=1 stream=0

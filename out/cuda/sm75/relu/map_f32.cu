@@ -110,6 +110,85 @@ relu_map_f32_contiguous_a16_t256_v16_u1_s0(
     }
 }
 
+/* relu_map_f32_contiguous_a16_t256_v16_u2_s0
+ * key class     relu/map f32 contiguous align16
+ * config        threads=256 vector=16 unroll=2 stream=0
+ * specs         spec/op/relu.yaml, spec/tiling/elementwise.yaml
+ * blocks        cdiv(cols, threads * unroll * 4)
+ * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * bytes         8 an element: 4 read, 4 written
+ * operations    1 an element
+ * accumulation  none; computed in float
+ * template      lua/family/elementwise/map.cu.tmpl
+ */
+KILN_DEVICE float relu_map_f32_contiguous_a16_t256_v16_u2_s0_value(
+    const float x)
+{
+    return kiln_max_f32(x, 0.0f);
+}
+
+KILN_KERNEL __launch_bounds__(256)
+relu_map_f32_contiguous_a16_t256_v16_u2_s0(
+    const __grid_constant__ struct relu_map_f32_contiguous_args arg)
+{
+    enum {
+        THREADS = 256,
+        VECTOR  = 16,
+        UNROLL  = 2,
+        STREAM  = 0,
+        WIDTH   = 4,
+        TILE    = THREADS * UNROLL,
+    };
+
+    /* index: a tile of vectors a block, those of a step side by side */
+    const int64_t whole = kiln_quotient(arg.row_size, WIDTH);
+    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
+    const int64_t left = whole - first; /* vectors from this thread's first on */
+    const float *const x_at = arg.x_data + first * WIDTH;
+    float *const y_at = arg.y_data + first * WIDTH;
+
+    /* load */
+    kiln_u32x4 x_vector[UNROLL] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x4(x_at + i * THREADS * WIDTH);
+        }
+    }
+
+    /* compute */
+    kiln_u32x4 y_vector[UNROLL];
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        float x_value[WIDTH];
+        float y_value[WIDTH];
+        kiln_unpack_f32(x_value, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y_value[e] =
+                relu_map_f32_contiguous_a16_t256_v16_u2_s0_value(x_value[e]);
+        }
+        kiln_pack_f32(&y_vector[i], y_value);
+    }
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_at + i * THREADS * WIDTH, y_vector[i]);
+        }
+    }
+
+    /* the last elements, fewer than a vector, an element a thread */
+    const int64_t col = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == whole / TILE && col < arg.row_size) {
+        const float x_last = arg.x_data[col];
+        const float y_last =
+            relu_map_f32_contiguous_a16_t256_v16_u2_s0_value(x_last);
+        arg.y_data[col] = y_last;
+    }
+}
+
 /* relu_map_f32_contiguous_a16_t256_v4_u1_s0
  * key class     relu/map f32 contiguous align16
  * config        threads=256 vector=4 unroll=1 stream=0
@@ -397,96 +476,6 @@ relu_map_f32_general_a1_t256_v16_u1_s0(
         for (int e = 0; e < WIDTH; e++) {
             y_value[e] =
                 relu_map_f32_general_a1_t256_v16_u1_s0_value(x_value[e]);
-        }
-        kiln_pack_f32(&y_vector[i], y_value);
-    }
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        if (held[i] == WIDTH) {
-            kiln_store_u32(y_at[i], y_vector[i]);
-        }
-    }
-}
-
-/* relu_map_f32_general_a1_t256_v16_u4_s0
- * key class     relu/map f32 general align1
- * config        threads=256 vector=16 unroll=4 stream=0
- * specs         spec/op/relu.yaml, spec/tiling/elementwise.yaml
- * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
- * bytes         8 an element: 4 read, 4 written
- * operations    1 an element
- * accumulation  none; computed in float
- * template      lua/family/elementwise/map_rows.cu.tmpl
- */
-KILN_DEVICE float relu_map_f32_general_a1_t256_v16_u4_s0_value(
-    const float x)
-{
-    return kiln_max_f32(x, 0.0f);
-}
-
-KILN_KERNEL __launch_bounds__(256)
-relu_map_f32_general_a1_t256_v16_u4_s0(
-    const __grid_constant__ struct relu_map_f32_general_args arg)
-{
-    enum {
-        THREADS = 256,
-        VECTOR  = 16,
-        UNROLL  = 4,
-        STREAM  = 0,
-        WIDTH   = 1,
-        TILE    = THREADS * UNROLL,
-    };
-
-    /* index: where each vector starts, and how much of its row it holds */
-    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
-    const int64_t across = kiln_quotient(arg.row_size + WIDTH - 1, WIDTH);
-    int64_t held[UNROLL];
-    const float *x_at[UNROLL];
-    float *y_at[UNROLL];
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        const int64_t vector = first + i * THREADS;
-        int64_t row = kiln_quotient(vector, across);
-        const int64_t col = (vector - row * across) * WIDTH;
-        x_at[i] = arg.x_data + col * arg.x_row_stride;
-        y_at[i] = arg.y_data + col * arg.y_row_stride;
-        #pragma unroll 1
-        for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-            const int64_t outer = kiln_quotient(row, arg.size[dim]);
-            const int64_t place = row - outer * arg.size[dim];
-            x_at[i] += place * arg.x_stride[dim];
-            y_at[i] += place * arg.y_stride[dim];
-            row = outer;
-        }
-        x_at[i] += row * arg.x_stride[0];
-        y_at[i] += row * arg.y_stride[0];
-        const int64_t left = row < arg.size[0] ? arg.row_size - col : 0;
-        held[i] = kiln_least(left, WIDTH);
-    }
-
-    /* load */
-    uint32_t x_vector[UNROLL] = {};
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        if (held[i] == WIDTH) {
-            x_vector[i] = kiln_load_u32(x_at[i]);
-        }
-    }
-
-    /* compute */
-    uint32_t y_vector[UNROLL];
-    #pragma unroll
-    for (int i = 0; i < UNROLL; i++) {
-        float x_value[WIDTH];
-        float y_value[WIDTH];
-        kiln_unpack_f32(x_value, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y_value[e] =
-                relu_map_f32_general_a1_t256_v16_u4_s0_value(x_value[e]);
         }
         kiln_pack_f32(&y_vector[i], y_value);
     }

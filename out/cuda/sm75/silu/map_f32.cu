@@ -110,6 +110,85 @@ silu_map_f32_contiguous_a16_t256_v16_u1_s0(
     }
 }
 
+/* silu_map_f32_contiguous_a16_t256_v16_u2_s0
+ * key class     silu/map f32 contiguous align16
+ * config        threads=256 vector=16 unroll=2 stream=0
+ * specs         spec/op/silu.yaml, spec/tiling/elementwise.yaml
+ * blocks        cdiv(cols, threads * unroll * 4)
+ * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * bytes         8 an element: 4 read, 4 written
+ * operations    4 an element
+ * accumulation  none; computed in float
+ * template      lua/family/elementwise/map.cu.tmpl
+ */
+KILN_DEVICE float silu_map_f32_contiguous_a16_t256_v16_u2_s0_value(
+    const float x)
+{
+    return kiln_div_near_f32(x, 1.0f + kiln_exp_f32(-x));
+}
+
+KILN_KERNEL __launch_bounds__(256)
+silu_map_f32_contiguous_a16_t256_v16_u2_s0(
+    const __grid_constant__ struct silu_map_f32_contiguous_args arg)
+{
+    enum {
+        THREADS = 256,
+        VECTOR  = 16,
+        UNROLL  = 2,
+        STREAM  = 0,
+        WIDTH   = 4,
+        TILE    = THREADS * UNROLL,
+    };
+
+    /* index: a tile of vectors a block, those of a step side by side */
+    const int64_t whole = kiln_quotient(arg.row_size, WIDTH);
+    const int64_t first = (int64_t)blockIdx.x * TILE + threadIdx.x;
+    const int64_t left = whole - first; /* vectors from this thread's first on */
+    const float *const x_at = arg.x_data + first * WIDTH;
+    float *const y_at = arg.y_data + first * WIDTH;
+
+    /* load */
+    kiln_u32x4 x_vector[UNROLL] = {};
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x4(x_at + i * THREADS * WIDTH);
+        }
+    }
+
+    /* compute */
+    kiln_u32x4 y_vector[UNROLL];
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        float x_value[WIDTH];
+        float y_value[WIDTH];
+        kiln_unpack_f32(x_value, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y_value[e] =
+                silu_map_f32_contiguous_a16_t256_v16_u2_s0_value(x_value[e]);
+        }
+        kiln_pack_f32(&y_vector[i], y_value);
+    }
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < UNROLL; i++) {
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_at + i * THREADS * WIDTH, y_vector[i]);
+        }
+    }
+
+    /* the last elements, fewer than a vector, an element a thread */
+    const int64_t col = whole * WIDTH + threadIdx.x;
+    if (blockIdx.x == whole / TILE && col < arg.row_size) {
+        const float x_last = arg.x_data[col];
+        const float y_last =
+            silu_map_f32_contiguous_a16_t256_v16_u2_s0_value(x_last);
+        arg.y_data[col] = y_last;
+    }
+}
+
 /* silu_map_f32_contiguous_a16_t256_v16_u4_s0
  * key class     silu/map f32 contiguous align16
  * config        threads=256 vector=16 unroll=4 stream=0

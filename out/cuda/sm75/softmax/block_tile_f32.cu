@@ -141,6 +141,116 @@ softmax_block_tile_f32_log0_contiguous_a16_t128_e16_s0(
     }
 }
 
+/* softmax_block_tile_f32_log0_contiguous_a16_t128_e32_s0
+ * key class     softmax/block_tile f32 log=0 contiguous align16
+ * config        threads=128 elements=32 stream=0
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows
+ * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * bytes         8 an element: 4 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/block_tile.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(128)
+softmax_block_tile_f32_log0_contiguous_a16_t128_e32_s0(
+    const __grid_constant__ struct softmax_block_tile_f32_contiguous_args arg)
+{
+    enum {
+        THREADS  = 128,
+        ELEMENTS = 32,
+        STREAM   = 0,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 48,
+    };
+    static_assert(WARPS * (sizeof(double) + sizeof(float)) == SHARED,
+                  "the shared memory of the launch");
+    double *const sums = (double *)kiln_shared(); /* a warp's */
+    float *const bases = (float *)(sums + WARPS); /* its maximum, but finite */
+    const float least = -(float)INFINITY;
+    const kiln_u32x4 empty = {{0xff800000, 0xff800000, 0xff800000, 0xff800000}};
+
+    /* index: a row a block */
+    const int lane = (int)threadIdx.x;
+    const int64_t row = blockIdx.x;
+    const int size = (int)arg.row_size;
+    const int whole = size / WIDTH;
+    const int left = whole - lane; /* vectors from this thread's first on */
+    const float *const x_row = arg.x_data + row * arg.row_size;
+    float *const y_row = arg.y_data + row * arg.row_size;
+    const float *const x_lane = x_row + lane * WIDTH;
+    float *const y_lane = y_row + lane * WIDTH;
+
+    /* load: the row, filled up with what exp makes 0 */
+    kiln_u32x4 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x4(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int last = whole * WIDTH + lane; /* elements past whole vectors */
+    const float x_last = last < size ? x_row[last] : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f32(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_unpack_f32(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the row */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float max = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - max);
+    const double total = kiln_warp_sum_f64(share, WARPS);
+    const float scale = 1 / (float)total;
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_unpack_f32(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < size) {
+        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
+    }
+}
+
 /* softmax_block_tile_f32_log0_contiguous_a16_t256_e16_s0
  * key class     softmax/block_tile f32 log=0 contiguous align16
  * config        threads=256 elements=16 stream=0
@@ -2645,6 +2755,116 @@ softmax_block_tile_f32_log1_contiguous_a16_t256_e32_s0(
     }
 }
 
+/* softmax_block_tile_f32_log1_contiguous_a16_t512_e16_s0
+ * key class     softmax/block_tile f32 log=1 contiguous align16
+ * config        threads=512 elements=16 stream=0
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows
+ * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * bytes         8 an element: 4 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/block_tile.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(512)
+softmax_block_tile_f32_log1_contiguous_a16_t512_e16_s0(
+    const __grid_constant__ struct softmax_block_tile_f32_contiguous_args arg)
+{
+    enum {
+        THREADS  = 512,
+        ELEMENTS = 16,
+        STREAM   = 0,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 192,
+    };
+    static_assert(WARPS * (sizeof(double) + sizeof(float)) == SHARED,
+                  "the shared memory of the launch");
+    double *const sums = (double *)kiln_shared(); /* a warp's */
+    float *const bases = (float *)(sums + WARPS); /* its maximum, but finite */
+    const float least = -(float)INFINITY;
+    const kiln_u32x4 empty = {{0xff800000, 0xff800000, 0xff800000, 0xff800000}};
+
+    /* index: a row a block */
+    const int lane = (int)threadIdx.x;
+    const int64_t row = blockIdx.x;
+    const int size = (int)arg.row_size;
+    const int whole = size / WIDTH;
+    const int left = whole - lane; /* vectors from this thread's first on */
+    const float *const x_row = arg.x_data + row * arg.row_size;
+    float *const y_row = arg.y_data + row * arg.row_size;
+    const float *const x_lane = x_row + lane * WIDTH;
+    float *const y_lane = y_row + lane * WIDTH;
+
+    /* load: the row, filled up with what exp makes 0 */
+    kiln_u32x4 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x4(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int last = whole * WIDTH + lane; /* elements past whole vectors */
+    const float x_last = last < size ? x_row[last] : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f32(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_unpack_f32(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the row */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float max = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - max);
+    const double total = kiln_warp_sum_f64(share, WARPS);
+    const float log_sum = kiln_log_sum_f32(total);
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_unpack_f32(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = y[e] - max - log_sum;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < size) {
+        y_row[last] = x_last - max - log_sum;
+    }
+}
+
 /* softmax_block_tile_f32_log1_contiguous_a16_t512_e32_s0
  * key class     softmax/block_tile f32 log=1 contiguous align16
  * config        threads=512 elements=32 stream=0
@@ -2987,110 +3207,6 @@ softmax_block_tile_f32_log1_contiguous_a1_t256_e32_s0(
         LANES    = 32,
         WARPS    = THREADS / LANES,
         SHARED   = 96,
-    };
-    static_assert(WARPS * (sizeof(double) + sizeof(float)) == SHARED,
-                  "the shared memory of the launch");
-    double *const sums = (double *)kiln_shared(); /* a warp's */
-    float *const bases = (float *)(sums + WARPS); /* its maximum, but finite */
-    const uint32_t empty = 0xff800000;
-
-    /* index: a row a block */
-    const int lane = (int)threadIdx.x;
-    const int64_t row = blockIdx.x;
-    const int size = (int)arg.row_size;
-    const int whole = size / WIDTH;
-    const int left = whole - lane; /* vectors from this thread's first on */
-    const float *const x_row = arg.x_data + row * arg.row_size;
-    float *const y_row = arg.y_data + row * arg.row_size;
-    const float *const x_lane = x_row + lane * WIDTH;
-    float *const y_lane = y_row + lane * WIDTH;
-
-    /* load: the row, filled up with what exp makes 0 */
-    uint32_t x_vector[VECTORS];
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        x_vector[i] = empty;
-        if (i * THREADS < left) {
-            x_vector[i] = kiln_load_u32(x_lane + i * THREADS * WIDTH);
-        }
-    }
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = -FLT_MAX;
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float x[WIDTH];
-        kiln_unpack_f32(x, x_vector[i]);
-        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = 0;
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float power[WIDTH];
-        kiln_unpack_f32(power, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            power[e] = kiln_exp_below_f32(power[e] - base);
-        }
-        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the row */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float max = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - max);
-    const double total = kiln_warp_sum_f64(share, WARPS);
-    const float log_sum = kiln_log_sum_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float y[WIDTH];
-        kiln_unpack_f32(y, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y[e] = y[e] - max - log_sum;
-        }
-        uint32_t y_vector;
-        kiln_pack_f32(&y_vector, y);
-        if (i * THREADS < left) {
-            kiln_store_u32(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-}
-
-/* softmax_block_tile_f32_log1_contiguous_a1_t512_e16_s0
- * key class     softmax/block_tile f32 log=1 contiguous align1
- * config        threads=512 elements=16 stream=0
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
- * bytes         8 an element: 4 read, 4 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/block_tile.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(512)
-softmax_block_tile_f32_log1_contiguous_a1_t512_e16_s0(
-    const __grid_constant__ struct softmax_block_tile_f32_contiguous_args arg)
-{
-    enum {
-        THREADS  = 512,
-        ELEMENTS = 16,
-        STREAM   = 0,
-        WIDTH    = 1,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        SHARED   = 192,
     };
     static_assert(WARPS * (sizeof(double) + sizeof(float)) == SHARED,
                   "the shared memory of the launch");

@@ -311,6 +311,146 @@ softmax_cluster_f16_log0_contiguous_a16_t256_c16_e64(
     }
 }
 
+/* softmax_cluster_f16_log0_contiguous_a16_t256_c4_e64
+ * key class     softmax/cluster f16 log=0 contiguous align16
+ * config        threads=256 cluster=4 elements=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * bytes         4 an element: 2 read, 2 written
+ * operations    5 an element
+ * accumulation  float a thread, then pairs of lanes
+ * template      lua/family/softmax/cluster_shared.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(256)
+softmax_cluster_f16_log0_contiguous_a16_t256_c4_e64(
+    const __grid_constant__ struct softmax_cluster_f16_contiguous_args arg)
+{
+    enum {
+        THREADS  = 256,
+        CLUSTER  = 4,
+        ELEMENTS = 64,
+        WIDTH    = 8,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        PART     = 1024,
+    };
+    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(float) + sizeof(float))
+                      <= PART, "the slots lie before the part of the row");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    uint64_t *const landed = arrived + 1;
+    float *const sums = (float *)(landed + 1); /* a warp's */
+    float *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
+    const float least = -(float)INFINITY;
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(float) + sizeof(float)));
+        kiln_mbarrier_init(landed, 1);
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    const uint16_t *const x_row = arg.x_data + row * arg.row_size;
+    uint16_t *const y_row = arg.y_data + row * arg.row_size;
+    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, in one copy */
+    if (lane == 0) {
+        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
+        kiln_mbarrier_expect(landed, bytes);
+        if (bytes > 0) {
+            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+    kiln_barrier(); /* all threads know the barrier for the part */
+    kiln_mbarrier_wait(landed, 0);
+    const kiln_u32x4 *const x_vector = x_part + lane;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        if (i * THREADS < left) {
+            float x[WIDTH];
+            kiln_unpack_f16(x, x_vector[i * THREADS]);
+            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+        }
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_fast(x_last - base);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        if (i * THREADS < left) {
+            float power[WIDTH];
+            kiln_unpack_f16(power, x_vector[i * THREADS]);
+            #pragma unroll
+            for (int e = 0; e < WIDTH; e++) {
+                power[e] = kiln_exp_below_fast(power[e] - base);
+            }
+            sum += kiln_fold_sum_f32(power, WIDTH);
+        }
+    }
+    const float part = kiln_warp_sum_f32(sum, LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const float share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
+    const float block_sum = kiln_warp_sum_f32(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f32(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const float peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
+    const float total = kiln_warp_sum_f32(peer_share, CLUSTER);
+    const float scale = kiln_inverse_near_f32(total);
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        if (i * THREADS < left) {
+            float y[WIDTH];
+            kiln_unpack_f16(y, x_vector[i * THREADS]);
+            #pragma unroll
+            for (int e = 0; e < WIDTH; e++) {
+                y[e] = kiln_exp_below_fast(y[e] - max) * scale;
+            }
+            kiln_u32x4 y_vector;
+            kiln_pack_f16(&y_vector, y);
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = kiln_f16_from_f32(kiln_exp_below_fast(x_last - max) * scale);
+    }
+}
+
 /* softmax_cluster_f16_log0_contiguous_a16_t256_c8_e32
  * key class     softmax/cluster f16 log=0 contiguous align16
  * config        threads=256 cluster=8 elements=32
@@ -610,146 +750,6 @@ softmax_cluster_f16_log0_contiguous_a16_t512_c2_e32(
         THREADS  = 512,
         CLUSTER  = 2,
         ELEMENTS = 32,
-        WIDTH    = 8,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        PART     = 1024,
-    };
-    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(float) + sizeof(float))
-                      <= PART, "the slots lie before the part of the row");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    uint64_t *const landed = arrived + 1;
-    float *const sums = (float *)(landed + 1); /* a warp's */
-    float *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
-    const float least = -(float)INFINITY;
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(float) + sizeof(float)));
-        kiln_mbarrier_init(landed, 1);
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    const uint16_t *const x_row = arg.x_data + row * arg.row_size;
-    uint16_t *const y_row = arg.y_data + row * arg.row_size;
-    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, in one copy */
-    if (lane == 0) {
-        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
-        kiln_mbarrier_expect(landed, bytes);
-        if (bytes > 0) {
-            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-    kiln_barrier(); /* all threads know the barrier for the part */
-    kiln_mbarrier_wait(landed, 0);
-    const kiln_u32x4 *const x_vector = x_part + lane;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float x[WIDTH];
-            kiln_unpack_f16(x, x_vector[i * THREADS]);
-            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-        }
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_fast(x_last - base);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float power[WIDTH];
-            kiln_unpack_f16(power, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                power[e] = kiln_exp_below_fast(power[e] - base);
-            }
-            sum += kiln_fold_sum_f32(power, WIDTH);
-        }
-    }
-    const float part = kiln_warp_sum_f32(sum, LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const float share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
-    const float block_sum = kiln_warp_sum_f32(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f32(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const float peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
-    const float total = kiln_warp_sum_f32(peer_share, CLUSTER);
-    const float scale = kiln_inverse_near_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float y[WIDTH];
-            kiln_unpack_f16(y, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                y[e] = kiln_exp_below_fast(y[e] - max) * scale;
-            }
-            kiln_u32x4 y_vector;
-            kiln_pack_f16(&y_vector, y);
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_f16_from_f32(kiln_exp_below_fast(x_last - max) * scale);
-    }
-}
-
-/* softmax_cluster_f16_log0_contiguous_a16_t512_c2_e64
- * key class     softmax/cluster f16 log=0 contiguous align16
- * config        threads=512 cluster=2 elements=64
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
- * bytes         4 an element: 2 read, 2 written
- * operations    5 an element
- * accumulation  float a thread, then pairs of lanes
- * template      lua/family/softmax/cluster_shared.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(512)
-softmax_cluster_f16_log0_contiguous_a16_t512_c2_e64(
-    const __grid_constant__ struct softmax_cluster_f16_contiguous_args arg)
-{
-    enum {
-        THREADS  = 512,
-        CLUSTER  = 2,
-        ELEMENTS = 64,
         WIDTH    = 8,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
@@ -1931,312 +1931,6 @@ softmax_cluster_f16_log0_general_a1_t512_c8_e32(
     }
 }
 
-/* softmax_cluster_f16_log0_inner_a16_t256_c16_e32
- * key class     softmax/cluster f16 log=0 inner align16
- * config        threads=256 cluster=16 elements=32
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
- * bytes         4 an element: 2 read, 2 written
- * operations    5 an element
- * accumulation  float a thread, then pairs of lanes
- * template      lua/family/softmax/cluster_shared.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_log0_inner_a16_t256_c16_e32(
-    const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 16,
-        ELEMENTS = 32,
-        WIDTH    = 8,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        PART     = 1024,
-    };
-    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(float) + sizeof(float))
-                      <= PART, "the slots lie before the part of the row");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    uint64_t *const landed = arrived + 1;
-    float *const sums = (float *)(landed + 1); /* a warp's */
-    float *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
-    const float least = -(float)INFINITY;
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(float) + sizeof(float)));
-        kiln_mbarrier_init(landed, 1);
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    uint16_t *const y_row = arg.y_data + y_start;
-    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, in one copy */
-    if (lane == 0) {
-        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
-        kiln_mbarrier_expect(landed, bytes);
-        if (bytes > 0) {
-            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-    kiln_barrier(); /* all threads know the barrier for the part */
-    kiln_mbarrier_wait(landed, 0);
-    const kiln_u32x4 *const x_vector = x_part + lane;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float x[WIDTH];
-            kiln_unpack_f16(x, x_vector[i * THREADS]);
-            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-        }
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_fast(x_last - base);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float power[WIDTH];
-            kiln_unpack_f16(power, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                power[e] = kiln_exp_below_fast(power[e] - base);
-            }
-            sum += kiln_fold_sum_f32(power, WIDTH);
-        }
-    }
-    const float part = kiln_warp_sum_f32(sum, LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const float share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
-    const float block_sum = kiln_warp_sum_f32(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f32(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const float peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
-    const float total = kiln_warp_sum_f32(peer_share, CLUSTER);
-    const float scale = kiln_inverse_near_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float y[WIDTH];
-            kiln_unpack_f16(y, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                y[e] = kiln_exp_below_fast(y[e] - max) * scale;
-            }
-            kiln_u32x4 y_vector;
-            kiln_pack_f16(&y_vector, y);
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_f16_from_f32(kiln_exp_below_fast(x_last - max) * scale);
-    }
-}
-
-/* softmax_cluster_f16_log0_inner_a16_t256_c16_e64
- * key class     softmax/cluster f16 log=0 inner align16
- * config        threads=256 cluster=16 elements=64
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
- * bytes         4 an element: 2 read, 2 written
- * operations    5 an element
- * accumulation  float a thread, then pairs of lanes
- * template      lua/family/softmax/cluster_shared.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_log0_inner_a16_t256_c16_e64(
-    const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 16,
-        ELEMENTS = 64,
-        WIDTH    = 8,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        PART     = 1024,
-    };
-    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(float) + sizeof(float))
-                      <= PART, "the slots lie before the part of the row");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    uint64_t *const landed = arrived + 1;
-    float *const sums = (float *)(landed + 1); /* a warp's */
-    float *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
-    const float least = -(float)INFINITY;
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(float) + sizeof(float)));
-        kiln_mbarrier_init(landed, 1);
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    uint16_t *const y_row = arg.y_data + y_start;
-    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, in one copy */
-    if (lane == 0) {
-        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
-        kiln_mbarrier_expect(landed, bytes);
-        if (bytes > 0) {
-            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-    kiln_barrier(); /* all threads know the barrier for the part */
-    kiln_mbarrier_wait(landed, 0);
-    const kiln_u32x4 *const x_vector = x_part + lane;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float x[WIDTH];
-            kiln_unpack_f16(x, x_vector[i * THREADS]);
-            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-        }
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_fast(x_last - base);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float power[WIDTH];
-            kiln_unpack_f16(power, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                power[e] = kiln_exp_below_fast(power[e] - base);
-            }
-            sum += kiln_fold_sum_f32(power, WIDTH);
-        }
-    }
-    const float part = kiln_warp_sum_f32(sum, LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const float share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
-    const float block_sum = kiln_warp_sum_f32(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f32(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const float peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
-    const float total = kiln_warp_sum_f32(peer_share, CLUSTER);
-    const float scale = kiln_inverse_near_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float y[WIDTH];
-            kiln_unpack_f16(y, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                y[e] = kiln_exp_below_fast(y[e] - max) * scale;
-            }
-            kiln_u32x4 y_vector;
-            kiln_pack_f16(&y_vector, y);
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_f16_from_f32(kiln_exp_below_fast(x_last - max) * scale);
-    }
-}
-
 /* softmax_cluster_f16_log0_inner_a16_t256_c8_e32
  * key class     softmax/cluster f16 log=0 inner align16
  * config        threads=256 cluster=8 elements=32
@@ -2390,25 +2084,25 @@ softmax_cluster_f16_log0_inner_a16_t256_c8_e32(
     }
 }
 
-/* softmax_cluster_f16_log0_inner_a16_t256_c8_e64
+/* softmax_cluster_f16_log0_inner_a16_t512_c16_e32
  * key class     softmax/cluster f16 log=0 inner align16
- * config        threads=256 cluster=8 elements=64
+ * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
  * template      lua/family/softmax/cluster_shared.cu.tmpl
  */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_log0_inner_a16_t256_c8_e64(
+KILN_KERNEL __launch_bounds__(512)
+softmax_cluster_f16_log0_inner_a16_t512_c16_e32(
     const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
 {
     enum {
-        THREADS  = 256,
-        CLUSTER  = 8,
-        ELEMENTS = 64,
+        THREADS  = 512,
+        CLUSTER  = 16,
+        ELEMENTS = 32,
         WIDTH    = 8,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
@@ -2561,6 +2255,159 @@ softmax_cluster_f16_log0_inner_a16_t512_c2_e32(
     enum {
         THREADS  = 512,
         CLUSTER  = 2,
+        ELEMENTS = 32,
+        WIDTH    = 8,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        PART     = 1024,
+    };
+    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(float) + sizeof(float))
+                      <= PART, "the slots lie before the part of the row");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    uint64_t *const landed = arrived + 1;
+    float *const sums = (float *)(landed + 1); /* a warp's */
+    float *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
+    const float least = -(float)INFINITY;
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(float) + sizeof(float)));
+        kiln_mbarrier_init(landed, 1);
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    int64_t rest = row;
+    int64_t x_start = 0;
+    int64_t y_start = 0;
+    #pragma unroll 1
+    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
+        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
+        const int64_t place = rest - outer * arg.size[dim];
+        x_start += place * arg.x_stride[dim];
+        y_start += place * arg.y_stride[dim];
+        rest = outer;
+    }
+    x_start += rest * arg.x_stride[0];
+    y_start += rest * arg.y_stride[0];
+    const uint16_t *const x_row = arg.x_data + x_start;
+    uint16_t *const y_row = arg.y_data + y_start;
+    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, in one copy */
+    if (lane == 0) {
+        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
+        kiln_mbarrier_expect(landed, bytes);
+        if (bytes > 0) {
+            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+    kiln_barrier(); /* all threads know the barrier for the part */
+    kiln_mbarrier_wait(landed, 0);
+    const kiln_u32x4 *const x_vector = x_part + lane;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        if (i * THREADS < left) {
+            float x[WIDTH];
+            kiln_unpack_f16(x, x_vector[i * THREADS]);
+            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+        }
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_fast(x_last - base);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        if (i * THREADS < left) {
+            float power[WIDTH];
+            kiln_unpack_f16(power, x_vector[i * THREADS]);
+            #pragma unroll
+            for (int e = 0; e < WIDTH; e++) {
+                power[e] = kiln_exp_below_fast(power[e] - base);
+            }
+            sum += kiln_fold_sum_f32(power, WIDTH);
+        }
+    }
+    const float part = kiln_warp_sum_f32(sum, LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const float share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
+    const float block_sum = kiln_warp_sum_f32(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f32(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const float peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
+    const float total = kiln_warp_sum_f32(peer_share, CLUSTER);
+    const float scale = kiln_inverse_near_f32(total);
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        if (i * THREADS < left) {
+            float y[WIDTH];
+            kiln_unpack_f16(y, x_vector[i * THREADS]);
+            #pragma unroll
+            for (int e = 0; e < WIDTH; e++) {
+                y[e] = kiln_exp_below_fast(y[e] - max) * scale;
+            }
+            kiln_u32x4 y_vector;
+            kiln_pack_f16(&y_vector, y);
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = kiln_f16_from_f32(kiln_exp_below_fast(x_last - max) * scale);
+    }
+}
+
+/* softmax_cluster_f16_log0_inner_a16_t512_c8_e32
+ * key class     softmax/cluster f16 log=0 inner align16
+ * config        threads=512 cluster=8 elements=32
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * bytes         4 an element: 2 read, 2 written
+ * operations    5 an element
+ * accumulation  float a thread, then pairs of lanes
+ * template      lua/family/softmax/cluster_shared.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(512)
+softmax_cluster_f16_log0_inner_a16_t512_c8_e32(
+    const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
+{
+    enum {
+        THREADS  = 512,
+        CLUSTER  = 8,
         ELEMENTS = 32,
         WIDTH    = 8,
         VECTORS  = ELEMENTS / WIDTH,
@@ -5320,314 +5167,6 @@ softmax_cluster_f16_log1_inner_a16_t256_c16_e64(
     }
 }
 
-/* softmax_cluster_f16_log1_inner_a16_t256_c2_e64
- * key class     softmax/cluster f16 log=1 inner align16
- * config        threads=256 cluster=2 elements=64
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
- * bytes         4 an element: 2 read, 2 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster_shared.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_log1_inner_a16_t256_c2_e64(
-    const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 2,
-        ELEMENTS = 64,
-        WIDTH    = 8,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        PART     = 1024,
-    };
-    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(double) + sizeof(float))
-                      <= PART, "the slots lie before the part of the row");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    uint64_t *const landed = arrived + 1;
-    double *const sums = (double *)(landed + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
-    const float least = -(float)INFINITY;
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-        kiln_mbarrier_init(landed, 1);
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    uint16_t *const y_row = arg.y_data + y_start;
-    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, in one copy */
-    if (lane == 0) {
-        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
-        kiln_mbarrier_expect(landed, bytes);
-        if (bytes > 0) {
-            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-    kiln_barrier(); /* all threads know the barrier for the part */
-    kiln_mbarrier_wait(landed, 0);
-    const kiln_u32x4 *const x_vector = x_part + lane;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float x[WIDTH];
-            kiln_unpack_f16(x, x_vector[i * THREADS]);
-            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-        }
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_fast(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float power[WIDTH];
-            kiln_unpack_f16(power, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                power[e] = kiln_exp_below_fast(power[e] - base);
-            }
-            kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-        }
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float log_sum = kiln_log_sum_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float y[WIDTH];
-            kiln_unpack_f16(y, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                y[e] = y[e] - max - log_sum;
-            }
-            kiln_u32x4 y_vector;
-            kiln_pack_f16(&y_vector, y);
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_f16_from_f32(x_last - max - log_sum);
-    }
-}
-
-/* softmax_cluster_f16_log1_inner_a16_t256_c4_e32
- * key class     softmax/cluster f16 log=1 inner align16
- * config        threads=256 cluster=4 elements=32
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
- * bytes         4 an element: 2 read, 2 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster_shared.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_log1_inner_a16_t256_c4_e32(
-    const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 4,
-        ELEMENTS = 32,
-        WIDTH    = 8,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        PART     = 1024,
-    };
-    static_assert(2 * sizeof(uint64_t) + (WARPS + CLUSTER) * (sizeof(double) + sizeof(float))
-                      <= PART, "the slots lie before the part of the row");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    uint64_t *const landed = arrived + 1;
-    double *const sums = (double *)(landed + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    kiln_u32x4 *const x_part = (kiln_u32x4 *)(kiln_shared() + PART);
-    const float least = -(float)INFINITY;
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-        kiln_mbarrier_init(landed, 1);
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    uint16_t *const y_row = arg.y_data + y_start;
-    uint16_t *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, in one copy */
-    if (lane == 0) {
-        const uint32_t bytes = whole > 0 ? (uint32_t)whole * sizeof(kiln_u32x4) : 0;
-        kiln_mbarrier_expect(landed, bytes);
-        if (bytes > 0) {
-            kiln_bulk_load(x_part, x_row + first * WIDTH, bytes, landed);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-    kiln_barrier(); /* all threads know the barrier for the part */
-    kiln_mbarrier_wait(landed, 0);
-    const kiln_u32x4 *const x_vector = x_part + lane;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float x[WIDTH];
-            kiln_unpack_f16(x, x_vector[i * THREADS]);
-            base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-        }
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_fast(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float power[WIDTH];
-            kiln_unpack_f16(power, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                power[e] = kiln_exp_below_fast(power[e] - base);
-            }
-            kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-        }
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_fast(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_fast(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float log_sum = kiln_log_sum_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        if (i * THREADS < left) {
-            float y[WIDTH];
-            kiln_unpack_f16(y, x_vector[i * THREADS]);
-            #pragma unroll
-            for (int e = 0; e < WIDTH; e++) {
-                y[e] = y[e] - max - log_sum;
-            }
-            kiln_u32x4 y_vector;
-            kiln_pack_f16(&y_vector, y);
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_f16_from_f32(x_last - max - log_sum);
-    }
-}
-
 /* softmax_cluster_f16_log1_inner_a16_t256_c8_e32
  * key class     softmax/cluster f16 log=1 inner align16
  * config        threads=256 cluster=8 elements=32
@@ -5936,9 +5475,9 @@ softmax_cluster_f16_log1_inner_a16_t256_c8_e64(
     }
 }
 
-/* softmax_cluster_f16_log1_inner_a16_t512_c2_e64
+/* softmax_cluster_f16_log1_inner_a16_t512_c2_e32
  * key class     softmax/cluster f16 log=1 inner align16
- * config        threads=512 cluster=2 elements=64
+ * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
  * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
@@ -5948,13 +5487,13 @@ softmax_cluster_f16_log1_inner_a16_t256_c8_e64(
  * template      lua/family/softmax/cluster_shared.cu.tmpl
  */
 KILN_KERNEL __launch_bounds__(512)
-softmax_cluster_f16_log1_inner_a16_t512_c2_e64(
+softmax_cluster_f16_log1_inner_a16_t512_c2_e32(
     const __grid_constant__ struct softmax_cluster_f16_inner_args arg)
 {
     enum {
         THREADS  = 512,
         CLUSTER  = 2,
-        ELEMENTS = 64,
+        ELEMENTS = 32,
         WIDTH    = 8,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,

@@ -31,143 +31,6 @@ struct softmax_cluster_f16_f32_general_args {
     int64_t y_row_stride;
 };
 
-/* softmax_cluster_f16_f32_log0_contiguous_a16_t256_c16_e32
- * key class     softmax/cluster f16_f32 log=0 contiguous align16
- * config        threads=256 cluster=16 elements=32
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
- * bytes         6 an element: 2 read, 4 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_f32_log0_contiguous_a16_t256_c16_e32(
-    const __grid_constant__ struct softmax_cluster_f16_f32_contiguous_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 16,
-        ELEMENTS = 32,
-        WIDTH    = 4,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        SHARED   = 296,
-    };
-    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
-                      == SHARED, "the shared memory of the launch");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    double *const sums = (double *)(arrived + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    const float least = -(float)INFINITY;
-    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
-    const uint32_t zero = kiln_zero(arg.row_size);
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    const uint16_t *const x_row = arg.x_data + row * arg.row_size;
-    float *const y_row = arg.y_data + row * arg.row_size;
-    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
-    float *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, filled up with what exp makes 0 */
-    kiln_u32x2 x_vector[VECTORS];
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        x_vector[i] = empty;
-        if (i * THREADS < left) {
-            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float x[WIDTH];
-        kiln_unpack_f16(x, x_vector[i]);
-        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_f32(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float power[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(power, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            power[e] = kiln_exp_below_f32(power[e] - base);
-        }
-        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float scale = 1 / (float)total;
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float y[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(y, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
-        }
-        kiln_u32x4 y_vector;
-        kiln_pack_f32(&y_vector, y);
-        if (i * THREADS < left) {
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
-    }
-}
-
 /* softmax_cluster_f16_f32_log0_contiguous_a16_t256_c4_e32
  * key class     softmax/cluster f16_f32 log=0 contiguous align16
  * config        threads=256 cluster=4 elements=32
@@ -324,6 +187,143 @@ softmax_cluster_f16_f32_log0_contiguous_a16_t256_c8_e32(
         THREADS  = 256,
         CLUSTER  = 8,
         ELEMENTS = 32,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 200,
+    };
+    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
+                      == SHARED, "the shared memory of the launch");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    double *const sums = (double *)(arrived + 1); /* a warp's */
+    double *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    const float least = -(float)INFINITY;
+    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
+    const uint32_t zero = kiln_zero(arg.row_size);
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    const uint16_t *const x_row = arg.x_data + row * arg.row_size;
+    float *const y_row = arg.y_data + row * arg.row_size;
+    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
+    float *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, filled up with what exp makes 0 */
+    kiln_u32x2 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f16(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
+    const double block_sum = kiln_warp_sum_f64(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
+    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
+    const float scale = 1 / (float)total;
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
+    }
+}
+
+/* softmax_cluster_f16_f32_log0_contiguous_a16_t256_c8_e64
+ * key class     softmax/cluster f16_f32 log=0 contiguous align16
+ * config        threads=256 cluster=8 elements=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * bytes         6 an element: 2 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/cluster.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(256)
+softmax_cluster_f16_f32_log0_contiguous_a16_t256_c8_e64(
+    const __grid_constant__ struct softmax_cluster_f16_f32_contiguous_args arg)
+{
+    enum {
+        THREADS  = 256,
+        CLUSTER  = 8,
+        ELEMENTS = 64,
         WIDTH    = 4,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
@@ -1647,25 +1647,325 @@ softmax_cluster_f16_f32_log0_general_a1_t512_c8_e32(
     }
 }
 
-/* softmax_cluster_f16_f32_log0_inner_a16_t256_c16_e64
+/* softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e32
  * key class     softmax/cluster f16_f32 log=0 inner align16
- * config        threads=256 cluster=16 elements=64
+ * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
  * template      lua/family/softmax/cluster.cu.tmpl
  */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_f32_log0_inner_a16_t256_c16_e64(
+KILN_KERNEL __launch_bounds__(512)
+softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e32(
     const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
 {
     enum {
-        THREADS  = 256,
-        CLUSTER  = 16,
+        THREADS  = 512,
+        CLUSTER  = 2,
+        ELEMENTS = 32,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 224,
+    };
+    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
+                      == SHARED, "the shared memory of the launch");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    double *const sums = (double *)(arrived + 1); /* a warp's */
+    double *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    const float least = -(float)INFINITY;
+    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
+    const uint32_t zero = kiln_zero(arg.row_size);
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    int64_t rest = row;
+    int64_t x_start = 0;
+    int64_t y_start = 0;
+    #pragma unroll 1
+    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
+        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
+        const int64_t place = rest - outer * arg.size[dim];
+        x_start += place * arg.x_stride[dim];
+        y_start += place * arg.y_stride[dim];
+        rest = outer;
+    }
+    x_start += rest * arg.x_stride[0];
+    y_start += rest * arg.y_stride[0];
+    const uint16_t *const x_row = arg.x_data + x_start;
+    float *const y_row = arg.y_data + y_start;
+    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
+    float *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, filled up with what exp makes 0 */
+    kiln_u32x2 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f16(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
+    const double block_sum = kiln_warp_sum_f64(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
+    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
+    const float scale = 1 / (float)total;
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
+    }
+}
+
+/* softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e64
+ * key class     softmax/cluster f16_f32 log=0 inner align16
+ * config        threads=512 cluster=2 elements=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * bytes         6 an element: 2 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/cluster.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(512)
+softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e64(
+    const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
+{
+    enum {
+        THREADS  = 512,
+        CLUSTER  = 2,
         ELEMENTS = 64,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 224,
+    };
+    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
+                      == SHARED, "the shared memory of the launch");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    double *const sums = (double *)(arrived + 1); /* a warp's */
+    double *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    const float least = -(float)INFINITY;
+    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
+    const uint32_t zero = kiln_zero(arg.row_size);
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    int64_t rest = row;
+    int64_t x_start = 0;
+    int64_t y_start = 0;
+    #pragma unroll 1
+    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
+        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
+        const int64_t place = rest - outer * arg.size[dim];
+        x_start += place * arg.x_stride[dim];
+        y_start += place * arg.y_stride[dim];
+        rest = outer;
+    }
+    x_start += rest * arg.x_stride[0];
+    y_start += rest * arg.y_stride[0];
+    const uint16_t *const x_row = arg.x_data + x_start;
+    float *const y_row = arg.y_data + y_start;
+    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
+    float *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, filled up with what exp makes 0 */
+    kiln_u32x2 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f16(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
+    const double block_sum = kiln_warp_sum_f64(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
+    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
+    const float scale = 1 / (float)total;
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
+    }
+}
+
+/* softmax_cluster_f16_f32_log0_inner_a16_t512_c8_e32
+ * key class     softmax/cluster f16_f32 log=0 inner align16
+ * config        threads=512 cluster=8 elements=32
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * bytes         6 an element: 2 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/cluster.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(512)
+softmax_cluster_f16_f32_log0_inner_a16_t512_c8_e32(
+    const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
+{
+    enum {
+        THREADS  = 512,
+        CLUSTER  = 8,
+        ELEMENTS = 32,
         WIDTH    = 4,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
@@ -1797,330 +2097,30 @@ softmax_cluster_f16_f32_log0_inner_a16_t256_c16_e64(
     }
 }
 
-/* softmax_cluster_f16_f32_log0_inner_a16_t256_c8_e32
+/* softmax_cluster_f16_f32_log0_inner_a16_t512_c8_e64
  * key class     softmax/cluster f16_f32 log=0 inner align16
- * config        threads=256 cluster=8 elements=32
+ * config        threads=512 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
- * bytes         6 an element: 2 read, 4 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_f32_log0_inner_a16_t256_c8_e32(
-    const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 8,
-        ELEMENTS = 32,
-        WIDTH    = 4,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        SHARED   = 200,
-    };
-    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
-                      == SHARED, "the shared memory of the launch");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    double *const sums = (double *)(arrived + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    const float least = -(float)INFINITY;
-    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
-    const uint32_t zero = kiln_zero(arg.row_size);
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    float *const y_row = arg.y_data + y_start;
-    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
-    float *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, filled up with what exp makes 0 */
-    kiln_u32x2 x_vector[VECTORS];
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        x_vector[i] = empty;
-        if (i * THREADS < left) {
-            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float x[WIDTH];
-        kiln_unpack_f16(x, x_vector[i]);
-        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_f32(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float power[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(power, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            power[e] = kiln_exp_below_f32(power[e] - base);
-        }
-        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float scale = 1 / (float)total;
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float y[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(y, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
-        }
-        kiln_u32x4 y_vector;
-        kiln_pack_f32(&y_vector, y);
-        if (i * THREADS < left) {
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
-    }
-}
-
-/* softmax_cluster_f16_f32_log0_inner_a16_t256_c8_e64
- * key class     softmax/cluster f16_f32 log=0 inner align16
- * config        threads=256 cluster=8 elements=64
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
- * bytes         6 an element: 2 read, 4 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_f32_log0_inner_a16_t256_c8_e64(
-    const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 8,
-        ELEMENTS = 64,
-        WIDTH    = 4,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        SHARED   = 200,
-    };
-    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
-                      == SHARED, "the shared memory of the launch");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    double *const sums = (double *)(arrived + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    const float least = -(float)INFINITY;
-    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
-    const uint32_t zero = kiln_zero(arg.row_size);
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    float *const y_row = arg.y_data + y_start;
-    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
-    float *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, filled up with what exp makes 0 */
-    kiln_u32x2 x_vector[VECTORS];
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        x_vector[i] = empty;
-        if (i * THREADS < left) {
-            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float x[WIDTH];
-        kiln_unpack_f16(x, x_vector[i]);
-        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_f32(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float power[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(power, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            power[e] = kiln_exp_below_f32(power[e] - base);
-        }
-        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float scale = 1 / (float)total;
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float y[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(y, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y[e] = kiln_exp_below_f32(y[e] - max) * scale;
-        }
-        kiln_u32x4 y_vector;
-        kiln_pack_f32(&y_vector, y);
-        if (i * THREADS < left) {
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = kiln_exp_below_f32(x_last - max) * scale;
-    }
-}
-
-/* softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e32
- * key class     softmax/cluster f16_f32 log=0 inner align16
- * config        threads=512 cluster=2 elements=32
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
  * template      lua/family/softmax/cluster.cu.tmpl
  */
 KILN_KERNEL __launch_bounds__(512)
-softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e32(
+softmax_cluster_f16_f32_log0_inner_a16_t512_c8_e64(
     const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
 {
     enum {
         THREADS  = 512,
-        CLUSTER  = 2,
-        ELEMENTS = 32,
+        CLUSTER  = 8,
+        ELEMENTS = 64,
         WIDTH    = 4,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
         WARPS    = THREADS / LANES,
-        SHARED   = 224,
+        SHARED   = 296,
     };
     static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
                       == SHARED, "the shared memory of the launch");
@@ -2807,143 +2807,6 @@ softmax_cluster_f16_f32_log0_inner_a1_t512_c8_e32(
     }
 }
 
-/* softmax_cluster_f16_f32_log1_contiguous_a16_t256_c16_e32
- * key class     softmax/cluster f16_f32 log=1 contiguous align16
- * config        threads=256 cluster=16 elements=32
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
- * bytes         6 an element: 2 read, 4 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_f32_log1_contiguous_a16_t256_c16_e32(
-    const __grid_constant__ struct softmax_cluster_f16_f32_contiguous_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 16,
-        ELEMENTS = 32,
-        WIDTH    = 4,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        SHARED   = 296,
-    };
-    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
-                      == SHARED, "the shared memory of the launch");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    double *const sums = (double *)(arrived + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    const float least = -(float)INFINITY;
-    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
-    const uint32_t zero = kiln_zero(arg.row_size);
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    const uint16_t *const x_row = arg.x_data + row * arg.row_size;
-    float *const y_row = arg.y_data + row * arg.row_size;
-    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
-    float *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, filled up with what exp makes 0 */
-    kiln_u32x2 x_vector[VECTORS];
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        x_vector[i] = empty;
-        if (i * THREADS < left) {
-            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float x[WIDTH];
-        kiln_unpack_f16(x, x_vector[i]);
-        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_f32(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float power[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(power, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            power[e] = kiln_exp_below_f32(power[e] - base);
-        }
-        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float log_sum = kiln_log_sum_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float y[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(y, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y[e] = y[e] - max - log_sum;
-        }
-        kiln_u32x4 y_vector;
-        kiln_pack_f32(&y_vector, y);
-        if (i * THREADS < left) {
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = x_last - max - log_sum;
-    }
-}
-
 /* softmax_cluster_f16_f32_log1_contiguous_a16_t256_c4_e32
  * key class     softmax/cluster f16_f32 log=1 contiguous align16
  * config        threads=256 cluster=4 elements=32
@@ -3100,6 +2963,143 @@ softmax_cluster_f16_f32_log1_contiguous_a16_t256_c8_e32(
         THREADS  = 256,
         CLUSTER  = 8,
         ELEMENTS = 32,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 200,
+    };
+    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
+                      == SHARED, "the shared memory of the launch");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    double *const sums = (double *)(arrived + 1); /* a warp's */
+    double *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    const float least = -(float)INFINITY;
+    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
+    const uint32_t zero = kiln_zero(arg.row_size);
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    const uint16_t *const x_row = arg.x_data + row * arg.row_size;
+    float *const y_row = arg.y_data + row * arg.row_size;
+    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
+    float *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, filled up with what exp makes 0 */
+    kiln_u32x2 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f16(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
+    const double block_sum = kiln_warp_sum_f64(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
+    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
+    const float log_sum = kiln_log_sum_f32(total);
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = y[e] - max - log_sum;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = x_last - max - log_sum;
+    }
+}
+
+/* softmax_cluster_f16_f32_log1_contiguous_a16_t256_c8_e64
+ * key class     softmax/cluster f16_f32 log=1 contiguous align16
+ * config        threads=256 cluster=8 elements=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * bytes         6 an element: 2 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/cluster.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(256)
+softmax_cluster_f16_f32_log1_contiguous_a16_t256_c8_e64(
+    const __grid_constant__ struct softmax_cluster_f16_f32_contiguous_args arg)
+{
+    enum {
+        THREADS  = 256,
+        CLUSTER  = 8,
+        ELEMENTS = 64,
         WIDTH    = 4,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
@@ -4423,156 +4423,6 @@ softmax_cluster_f16_f32_log1_general_a1_t512_c8_e32(
     }
 }
 
-/* softmax_cluster_f16_f32_log1_inner_a16_t256_c16_e32
- * key class     softmax/cluster f16_f32 log=1 inner align16
- * config        threads=256 cluster=16 elements=32
- * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
- * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
- * bytes         6 an element: 2 read, 4 written
- * operations    5 an element
- * accumulation  compensated a thread, then pairs of lanes in double
- * template      lua/family/softmax/cluster.cu.tmpl
- */
-KILN_KERNEL __launch_bounds__(256)
-softmax_cluster_f16_f32_log1_inner_a16_t256_c16_e32(
-    const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
-{
-    enum {
-        THREADS  = 256,
-        CLUSTER  = 16,
-        ELEMENTS = 32,
-        WIDTH    = 4,
-        VECTORS  = ELEMENTS / WIDTH,
-        LANES    = 32,
-        WARPS    = THREADS / LANES,
-        SHARED   = 296,
-    };
-    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
-                      == SHARED, "the shared memory of the launch");
-    uint64_t *const arrived = (uint64_t *)kiln_shared();
-    double *const sums = (double *)(arrived + 1); /* a warp's */
-    double *const peer_sums = sums + WARPS; /* a block's */
-    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
-    float *const peer_bases = bases + WARPS;
-    const float least = -(float)INFINITY;
-    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
-    const uint32_t zero = kiln_zero(arg.row_size);
-    if (threadIdx.x == 0) {
-        kiln_mbarrier_init(arrived, 1);
-        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
-    }
-    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
-
-    /* index: a row a cluster, its vectors in equal parts over the blocks */
-    const int lane = (int)threadIdx.x;
-    const int rank = (int)kiln_cluster_rank();
-    const int64_t row = blockIdx.x / CLUSTER;
-    const int size = (int)arg.row_size;
-    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
-    const int first = rank * part_size;
-    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
-    const int left = whole - lane; /* vectors from this thread's first on */
-    int64_t rest = row;
-    int64_t x_start = 0;
-    int64_t y_start = 0;
-    #pragma unroll 1
-    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
-        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
-        const int64_t place = rest - outer * arg.size[dim];
-        x_start += place * arg.x_stride[dim];
-        y_start += place * arg.y_stride[dim];
-        rest = outer;
-    }
-    x_start += rest * arg.x_stride[0];
-    y_start += rest * arg.y_stride[0];
-    const uint16_t *const x_row = arg.x_data + x_start;
-    float *const y_row = arg.y_data + y_start;
-    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
-    float *const y_lane = y_row + (first + lane) * WIDTH;
-
-    /* load: the block's part, filled up with what exp makes 0 */
-    kiln_u32x2 x_vector[VECTORS];
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        x_vector[i] = empty;
-        if (i * THREADS < left) {
-            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
-        }
-    }
-    const int end = rank == CLUSTER - 1 ? size : 0;
-    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
-    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
-
-    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
-    float base = kiln_max_f32(-FLT_MAX, x_last);
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float x[WIDTH];
-        kiln_unpack_f16(x, x_vector[i]);
-        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
-    }
-    base = kiln_warp_max_f32(base, LANES);
-    float sum = kiln_exp_below_f32(x_last - base);
-    float lost = 0; /* what rounding took from the sum */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float power[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(power, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            power[e] = kiln_exp_below_f32(power[e] - base);
-        }
-        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
-    }
-    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
-
-    /* reduce: both of the block */
-    if (lane % LANES == 0) {
-        bases[lane / LANES] = base;
-        sums[lane / LANES] = part;
-    }
-    kiln_barrier(); /* between the slots' writing and reading */
-    const float base_of = bases[lane % WARPS];
-    const float block_base = kiln_warp_max_f32(base_of, WARPS);
-    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
-    const double block_sum = kiln_warp_sum_f64(share, WARPS);
-
-    /* reduce: both of the row; the blocks' slots are in the order of rank */
-    kiln_cluster_wait(); /* all blocks' shared memory is there */
-    if (lane < CLUSTER) {
-        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
-        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
-    }
-    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
-    const float peer_base = peer_bases[lane % CLUSTER];
-    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
-    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
-    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
-    const float log_sum = kiln_log_sum_f32(total);
-
-    /* write */
-    #pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        float y[WIDTH];
-        kiln_refresh(&x_vector[i], zero);
-        kiln_unpack_f16(y, x_vector[i]);
-        #pragma unroll
-        for (int e = 0; e < WIDTH; e++) {
-            y[e] = y[e] - max - log_sum;
-        }
-        kiln_u32x4 y_vector;
-        kiln_pack_f32(&y_vector, y);
-        if (i * THREADS < left) {
-            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
-        }
-    }
-    if (last < end) {
-        y_row[last] = x_last - max - log_sum;
-    }
-}
-
 /* softmax_cluster_f16_f32_log1_inner_a16_t256_c4_e32
  * key class     softmax/cluster f16_f32 log=1 inner align16
  * config        threads=256 cluster=4 elements=32
@@ -4742,6 +4592,156 @@ softmax_cluster_f16_f32_log1_inner_a16_t256_c8_e32(
         THREADS  = 256,
         CLUSTER  = 8,
         ELEMENTS = 32,
+        WIDTH    = 4,
+        VECTORS  = ELEMENTS / WIDTH,
+        LANES    = 32,
+        WARPS    = THREADS / LANES,
+        SHARED   = 200,
+    };
+    static_assert((WARPS + CLUSTER) * (sizeof(double) + sizeof(float)) + sizeof(uint64_t)
+                      == SHARED, "the shared memory of the launch");
+    uint64_t *const arrived = (uint64_t *)kiln_shared();
+    double *const sums = (double *)(arrived + 1); /* a warp's */
+    double *const peer_sums = sums + WARPS; /* a block's */
+    float *const bases = (float *)(peer_sums + CLUSTER); /* maxima, but finite */
+    float *const peer_bases = bases + WARPS;
+    const float least = -(float)INFINITY;
+    const kiln_u32x2 empty = {{0xfc00fc00, 0xfc00fc00}};
+    const uint32_t zero = kiln_zero(arg.row_size);
+    if (threadIdx.x == 0) {
+        kiln_mbarrier_init(arrived, 1);
+        kiln_mbarrier_expect(arrived, CLUSTER * (sizeof(double) + sizeof(float)));
+    }
+    kiln_cluster_arrive_relaxed(); /* this block's shared memory is there */
+
+    /* index: a row a cluster, its vectors in equal parts over the blocks */
+    const int lane = (int)threadIdx.x;
+    const int rank = (int)kiln_cluster_rank();
+    const int64_t row = blockIdx.x / CLUSTER;
+    const int size = (int)arg.row_size;
+    const int part_size = (size / WIDTH + CLUSTER - 1) / CLUSTER;
+    const int first = rank * part_size;
+    const int whole = (int)kiln_least(size / WIDTH - first, part_size);
+    const int left = whole - lane; /* vectors from this thread's first on */
+    int64_t rest = row;
+    int64_t x_start = 0;
+    int64_t y_start = 0;
+    #pragma unroll 1
+    for (int64_t dim = arg.rank - 1; dim > 0; dim--) {
+        const int64_t outer = kiln_quotient(rest, arg.size[dim]);
+        const int64_t place = rest - outer * arg.size[dim];
+        x_start += place * arg.x_stride[dim];
+        y_start += place * arg.y_stride[dim];
+        rest = outer;
+    }
+    x_start += rest * arg.x_stride[0];
+    y_start += rest * arg.y_stride[0];
+    const uint16_t *const x_row = arg.x_data + x_start;
+    float *const y_row = arg.y_data + y_start;
+    const uint16_t *const x_lane = x_row + (first + lane) * WIDTH;
+    float *const y_lane = y_row + (first + lane) * WIDTH;
+
+    /* load: the block's part, filled up with what exp makes 0 */
+    kiln_u32x2 x_vector[VECTORS];
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        x_vector[i] = empty;
+        if (i * THREADS < left) {
+            x_vector[i] = kiln_load_u32x2(x_lane + i * THREADS * WIDTH);
+        }
+    }
+    const int end = rank == CLUSTER - 1 ? size : 0;
+    const int last = size / WIDTH * WIDTH + lane; /* past whole vectors */
+    const float x_last = last < end ? kiln_f32_from_f16(x_row[last]) : least;
+
+    /* reduce: the warp's maximum, kept finite, and sum of exponentials */
+    float base = kiln_max_f32(-FLT_MAX, x_last);
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float x[WIDTH];
+        kiln_unpack_f16(x, x_vector[i]);
+        base = kiln_max_f32(base, kiln_fold_max_f32(x, WIDTH));
+    }
+    base = kiln_warp_max_f32(base, LANES);
+    float sum = kiln_exp_below_f32(x_last - base);
+    float lost = 0; /* what rounding took from the sum */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float power[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(power, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            power[e] = kiln_exp_below_f32(power[e] - base);
+        }
+        kiln_add_f32(&sum, &lost, kiln_fold_sum_f32(power, WIDTH));
+    }
+    const double part = kiln_warp_sum_f64(((double)sum - (double)lost), LANES);
+
+    /* reduce: both of the block */
+    if (lane % LANES == 0) {
+        bases[lane / LANES] = base;
+        sums[lane / LANES] = part;
+    }
+    kiln_barrier(); /* between the slots' writing and reading */
+    const float base_of = bases[lane % WARPS];
+    const float block_base = kiln_warp_max_f32(base_of, WARPS);
+    const double share = sums[lane % WARPS] * kiln_exp_below_f32(base_of - block_base);
+    const double block_sum = kiln_warp_sum_f64(share, WARPS);
+
+    /* reduce: both of the row; the blocks' slots are in the order of rank */
+    kiln_cluster_wait(); /* all blocks' shared memory is there */
+    if (lane < CLUSTER) {
+        kiln_cluster_send_f32(peer_bases + rank, (uint32_t)lane, block_base, arrived);
+        kiln_cluster_send_f64(peer_sums + rank, (uint32_t)lane, block_sum, arrived);
+    }
+    kiln_mbarrier_wait(arrived, 0); /* all blocks' sums are here */
+    const float peer_base = peer_bases[lane % CLUSTER];
+    const float max = kiln_warp_max_f32(peer_base, CLUSTER);
+    const double peer_share = peer_sums[lane % CLUSTER] * kiln_exp_below_f32(peer_base - max);
+    const double total = kiln_warp_sum_f64(peer_share, CLUSTER);
+    const float log_sum = kiln_log_sum_f32(total);
+
+    /* write */
+    #pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        float y[WIDTH];
+        kiln_refresh(&x_vector[i], zero);
+        kiln_unpack_f16(y, x_vector[i]);
+        #pragma unroll
+        for (int e = 0; e < WIDTH; e++) {
+            y[e] = y[e] - max - log_sum;
+        }
+        kiln_u32x4 y_vector;
+        kiln_pack_f32(&y_vector, y);
+        if (i * THREADS < left) {
+            kiln_store_u32x4(y_lane + i * THREADS * WIDTH, y_vector);
+        }
+    }
+    if (last < end) {
+        y_row[last] = x_last - max - log_sum;
+    }
+}
+
+/* softmax_cluster_f16_f32_log1_inner_a16_t256_c8_e64
+ * key class     softmax/cluster f16_f32 log=1 inner align16
+ * config        threads=256 cluster=8 elements=64
+ * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
+ * blocks        rows * cluster
+ * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * bytes         6 an element: 2 read, 4 written
+ * operations    5 an element
+ * accumulation  compensated a thread, then pairs of lanes in double
+ * template      lua/family/softmax/cluster.cu.tmpl
+ */
+KILN_KERNEL __launch_bounds__(256)
+softmax_cluster_f16_f32_log1_inner_a16_t256_c8_e64(
+    const __grid_constant__ struct softmax_cluster_f16_f32_inner_args arg)
+{
+    enum {
+        THREADS  = 256,
+        CLUSTER  = 8,
+        ELEMENTS = 64,
         WIDTH    = 4,
         VECTORS  = ELEMENTS / WIDTH,
         LANES    = 32,
