@@ -82,7 +82,7 @@ TRUTH := $(filter-out %/truth_user.c,$(wildcard tests/truth/*.c)) $(TRUTH_USER)
 UNIT  := $(basename $(notdir $(wildcard tests/unit/test_*.c)))
 FUZZ  := $(notdir $(wildcard tests/fuzz/corpus/*))
 MADE  := $(addprefix $(BUILD)/,libkiln.a libkiln.so kiln)
-PLAIN := $(MADE) $(BUILD)/demo $(UNIT:%=$(BUILD)/plain/%)
+PLAIN := $(MADE) $(UNIT:%=$(BUILD)/plain/%)
 STYLED = $(shell find gen runtime tests -name '*.[ch]' ! -name dlpack.h \
          ! -path '*/golden/*' ! -path '*/out/*')
 
@@ -130,10 +130,10 @@ bench: lib ## time kiln against PyTorch on the cpu
 	python3 tests/bench/vs_torch_cpu.py --lib $(BUILD)/libkiln.so
 
 demo: gen ## generate, build, and run the census of three models
-	$(make) $(BUILD)/demo
+	$(make) BUILD=$(BUILD)/cpu CUDA= $(BUILD)/cpu/demo
 	$(BUILD)/kiln census --tier cpu $(wildcard spec/census/*.json) \
 	    >$(BUILD)/demo.tsv
-	$(BUILD)/demo $(BUILD)/demo.tsv
+	$(BUILD)/cpu/demo $(BUILD)/demo.tsv
 
 plain: ## build the test programs without sanitizers
 	$(make) -k $(PLAIN)
@@ -260,7 +260,9 @@ $(BUILD)/san/kiln: $(call objects,san,$(GEN))
 
 # --- CUDA: units become cubins, cubins data of the library ------------------
 
-# Without nvcc, modules are empty and their kernels refused by name.
+# Without nvcc, or with CUDA= on the command line, modules are empty and their
+# kernels refused by name.
+CUDA ?= 1
 NVCC ?= $$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 # Of a unit, by its tier. FORCED=sm_90: every lower tier's virtual architecture
 # built for that chip, to run where the tier's own chip is not.
@@ -274,13 +276,14 @@ cuda_flags = -std=c++17 -O3 -fmad=false -gencode arch=$(call ptx_of,$1),code=$(o
 $(BUILD)/cuda/flags: FORCE
 	$(call keep,$(call cuda_flags,sm75) $(call cuda_flags,sm90) $(NVCCFLAGS))
 
-nvcc_unit = nvcc=$(NVCC); if "$$nvcc" --version >/dev/null 2>&1; then \
+nvcc_unit = nvcc=$(if $(CUDA),$(NVCC),none); \
+	if "$$nvcc" --version >/dev/null 2>&1; then \
 	    "$$nvcc" -cubin $(call cuda_flags,$(firstword $(subst _, ,$*))) \
 	        -Xptxas -v -Iruntime/cuda -Iruntime $(NVCCFLAGS) -MD \
 	        -MF $(@:.cubin=.d) -o $@ $< >$(@:.cubin=.log) 2>&1 || \
 	        { cat $(@:.cubin=.log) >&2; exit 1; }; \
 	else \
-	    echo "no nvcc: the kernels of $* are left out"; : >$@; \
+	    $(if $(CUDA),echo "no nvcc: the kernels of $* are left out";) : >$@; \
 	    : >$(@:.cubin=.log); \
 	fi
 # EMU=1: a shared object that tests/emu runs on the CPU; see its README.md.
@@ -290,7 +293,8 @@ emu_unit = $(CXX) -x c++ -std=c++17 -O1 -g $(FLOAT) -Wno-unknown-pragmas \
 	printf 'kiln-emu:%s\n' "$$(realpath $(@:.cubin=.so))" >$@
 
 $(BUILD)/cuda/%.cubin: $(OUT)/cuda/units/%.cu $(BUILD)/cuda/flags
-	$(call say,$(if $(EMU),CXX,NVCC))
+	$(if $(CUDA),$(call say,$(if $(EMU),CXX,NVCC)))
+	@mkdir -p $(@D)
 	$(Q)$(if $(EMU),$(emu_unit),$(nvcc_unit))
 
 $(BUILD)/cuda/%.c: $(BUILD)/cuda/%.cubin runtime/cuda/module.sh

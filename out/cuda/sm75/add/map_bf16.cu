@@ -45,7 +45,8 @@ struct add_map_bf16_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -131,7 +132,8 @@ add_map_bf16_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -217,7 +219,8 @@ add_map_bf16_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -303,7 +306,8 @@ add_map_bf16_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -379,7 +383,8 @@ add_map_bf16_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -455,7 +460,8 @@ add_map_bf16_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -554,7 +560,8 @@ add_map_bf16_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -653,7 +660,8 @@ add_map_bf16_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 8), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -765,7 +773,8 @@ add_map_bf16_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -864,7 +873,8 @@ add_map_bf16_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 4 read, 2 written
  * operations    2 an element
  * accumulation  none; computed in float

@@ -45,7 +45,8 @@ struct add_map_bf16_f32_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -131,7 +132,8 @@ add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -217,7 +219,8 @@ add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -293,7 +296,8 @@ add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -369,7 +373,8 @@ add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -468,7 +473,8 @@ add_map_bf16_f32_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 4), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -580,7 +586,8 @@ add_map_bf16_f32_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -679,7 +686,8 @@ add_map_bf16_f32_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         10 an element: 6 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float

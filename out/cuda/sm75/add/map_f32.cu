@@ -45,7 +45,8 @@ struct add_map_f32_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -131,7 +132,8 @@ add_map_f32_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -207,7 +209,8 @@ add_map_f32_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -283,7 +286,8 @@ add_map_f32_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -359,7 +363,8 @@ add_map_f32_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -458,7 +463,8 @@ add_map_f32_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 4), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -570,7 +576,8 @@ add_map_f32_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float
@@ -669,7 +676,8 @@ add_map_f32_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    2 an element
  * accumulation  none; computed in float

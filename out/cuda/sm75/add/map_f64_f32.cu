@@ -45,7 +45,8 @@ struct add_map_f64_f32_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -131,7 +132,8 @@ add_map_f64_f32_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -207,7 +209,8 @@ add_map_f64_f32_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -283,7 +286,8 @@ add_map_f64_f32_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -382,7 +386,8 @@ add_map_f64_f32_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -494,7 +499,8 @@ add_map_f64_f32_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -593,7 +599,8 @@ add_map_f64_f32_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double
@@ -692,7 +699,8 @@ add_map_f64_f32_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/add.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         20 an element: 12 read, 8 written
  * operations    2 an element
  * accumulation  none; computed in double

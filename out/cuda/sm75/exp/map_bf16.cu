@@ -36,7 +36,8 @@ struct exp_map_bf16_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -115,7 +116,8 @@ exp_map_bf16_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -194,7 +196,8 @@ exp_map_bf16_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -264,7 +267,8 @@ exp_map_bf16_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -334,7 +338,8 @@ exp_map_bf16_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -424,7 +429,8 @@ exp_map_bf16_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -514,7 +520,8 @@ exp_map_bf16_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 8), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -616,7 +623,8 @@ exp_map_bf16_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -706,7 +714,8 @@ exp_map_bf16_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float

@@ -36,7 +36,8 @@ struct exp_map_f64_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -115,7 +116,8 @@ exp_map_f64_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -185,7 +187,8 @@ exp_map_f64_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -255,7 +258,8 @@ exp_map_f64_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -325,7 +329,8 @@ exp_map_f64_contiguous_a1_t256_v16_u2_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -415,7 +420,8 @@ exp_map_f64_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -517,7 +523,8 @@ exp_map_f64_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -607,7 +614,8 @@ exp_map_f64_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double
@@ -697,7 +705,8 @@ exp_map_f64_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/exp.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    1 an element
  * accumulation  none; computed in double

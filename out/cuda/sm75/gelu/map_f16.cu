@@ -36,7 +36,8 @@ struct gelu_map_f16_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -117,7 +118,8 @@ gelu_map_f16_none_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -198,7 +200,8 @@ gelu_map_f16_none_contiguous_a16_t256_v16_u4_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -279,7 +282,8 @@ gelu_map_f16_none_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -351,7 +355,8 @@ gelu_map_f16_none_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -423,7 +428,8 @@ gelu_map_f16_none_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -515,7 +521,8 @@ gelu_map_f16_none_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -607,7 +614,8 @@ gelu_map_f16_none_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 8), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -711,7 +719,8 @@ gelu_map_f16_none_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -815,7 +824,8 @@ gelu_map_f16_none_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -907,7 +917,8 @@ gelu_map_f16_none_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -999,7 +1010,8 @@ gelu_map_f16_none_inner_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1082,7 +1094,8 @@ gelu_map_f16_tanh_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1165,7 +1178,8 @@ gelu_map_f16_tanh_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1248,7 +1262,8 @@ gelu_map_f16_tanh_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1322,7 +1337,8 @@ gelu_map_f16_tanh_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1396,7 +1412,8 @@ gelu_map_f16_tanh_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1490,7 +1507,8 @@ gelu_map_f16_tanh_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1584,7 +1602,8 @@ gelu_map_f16_tanh_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 8), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1690,7 +1709,8 @@ gelu_map_f16_tanh_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1796,7 +1816,8 @@ gelu_map_f16_tanh_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1890,7 +1911,8 @@ gelu_map_f16_tanh_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    9 an element
  * accumulation  none; computed in float

@@ -36,7 +36,8 @@ struct gelu_map_f32_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -117,7 +118,8 @@ gelu_map_f32_none_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -198,7 +200,8 @@ gelu_map_f32_none_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -279,7 +282,8 @@ gelu_map_f32_none_contiguous_a16_t256_v16_u4_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -351,7 +355,8 @@ gelu_map_f32_none_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -423,7 +428,8 @@ gelu_map_f32_none_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -495,7 +501,8 @@ gelu_map_f32_none_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -587,7 +594,8 @@ gelu_map_f32_none_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -679,7 +687,8 @@ gelu_map_f32_none_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 4), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -783,7 +792,8 @@ gelu_map_f32_none_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -875,7 +885,8 @@ gelu_map_f32_none_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -967,7 +978,8 @@ gelu_map_f32_none_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -1059,7 +1071,8 @@ gelu_map_f32_none_inner_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1142,7 +1155,8 @@ gelu_map_f32_tanh_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1225,7 +1239,8 @@ gelu_map_f32_tanh_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1308,7 +1323,8 @@ gelu_map_f32_tanh_contiguous_a16_t256_v16_u4_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1382,7 +1398,8 @@ gelu_map_f32_tanh_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1456,7 +1473,8 @@ gelu_map_f32_tanh_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1530,7 +1548,8 @@ gelu_map_f32_tanh_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1624,7 +1643,8 @@ gelu_map_f32_tanh_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1718,7 +1738,8 @@ gelu_map_f32_tanh_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 4), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1824,7 +1845,8 @@ gelu_map_f32_tanh_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -1918,7 +1940,8 @@ gelu_map_f32_tanh_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float
@@ -2012,7 +2035,8 @@ gelu_map_f32_tanh_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    9 an element
  * accumulation  none; computed in float

@@ -36,7 +36,8 @@ struct gelu_map_f64_general_args {
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -117,7 +118,8 @@ gelu_map_f64_none_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -189,7 +191,8 @@ gelu_map_f64_none_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -261,7 +264,8 @@ gelu_map_f64_none_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -353,7 +357,8 @@ gelu_map_f64_none_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -457,7 +462,8 @@ gelu_map_f64_none_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -549,7 +555,8 @@ gelu_map_f64_none_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    4 an element
  * accumulation  none; computed in double
@@ -641,7 +648,8 @@ gelu_map_f64_none_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -724,7 +732,8 @@ gelu_map_f64_tanh_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -798,7 +807,8 @@ gelu_map_f64_tanh_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -872,7 +882,8 @@ gelu_map_f64_tanh_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -946,7 +957,8 @@ gelu_map_f64_tanh_contiguous_a1_t256_v16_u2_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -1040,7 +1052,8 @@ gelu_map_f64_tanh_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -1146,7 +1159,8 @@ gelu_map_f64_tanh_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double
@@ -1240,7 +1254,8 @@ gelu_map_f64_tanh_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/gelu.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    9 an element
  * accumulation  none; computed in double

@@ -36,7 +36,8 @@ struct sigmoid_map_f32_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -115,7 +116,8 @@ sigmoid_map_f32_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=2 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -194,7 +196,8 @@ sigmoid_map_f32_contiguous_a16_t256_v16_u2_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 4)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -273,7 +276,8 @@ sigmoid_map_f32_contiguous_a16_t256_v16_u4_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -343,7 +347,8 @@ sigmoid_map_f32_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -413,7 +418,8 @@ sigmoid_map_f32_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -483,7 +489,8 @@ sigmoid_map_f32_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -573,7 +580,8 @@ sigmoid_map_f32_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -663,7 +671,8 @@ sigmoid_map_f32_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 4), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -765,7 +774,8 @@ sigmoid_map_f32_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -855,7 +865,8 @@ sigmoid_map_f32_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float
@@ -945,7 +956,8 @@ sigmoid_map_f32_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/sigmoid.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    4 an element
  * accumulation  none; computed in float

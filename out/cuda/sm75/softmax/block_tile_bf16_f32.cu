@@ -36,7 +36,8 @@ struct softmax_block_tile_bf16_f32_general_args {
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -149,7 +150,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -262,7 +264,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -375,7 +378,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -488,7 +492,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -592,7 +597,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -696,7 +702,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -800,7 +807,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -904,7 +912,8 @@ softmax_block_tile_bf16_f32_log0_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1021,7 +1030,8 @@ softmax_block_tile_bf16_f32_log0_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1138,7 +1148,8 @@ softmax_block_tile_bf16_f32_log0_general_a1_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1255,7 +1266,8 @@ softmax_block_tile_bf16_f32_log0_general_a1_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1372,7 +1384,8 @@ softmax_block_tile_bf16_f32_log0_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1498,7 +1511,8 @@ softmax_block_tile_bf16_f32_log0_inner_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1624,7 +1638,8 @@ softmax_block_tile_bf16_f32_log0_inner_a16_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1750,7 +1765,8 @@ softmax_block_tile_bf16_f32_log0_inner_a16_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1876,7 +1892,8 @@ softmax_block_tile_bf16_f32_log0_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1993,7 +2010,8 @@ softmax_block_tile_bf16_f32_log0_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2110,7 +2128,8 @@ softmax_block_tile_bf16_f32_log0_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2227,7 +2246,8 @@ softmax_block_tile_bf16_f32_log0_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2344,7 +2364,8 @@ softmax_block_tile_bf16_f32_log0_inner_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2457,7 +2478,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2570,7 +2592,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2683,7 +2706,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2796,7 +2820,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2900,7 +2925,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a1_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3004,7 +3030,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a1_t128_e32_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3108,7 +3135,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a1_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3212,7 +3240,8 @@ softmax_block_tile_bf16_f32_log1_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3329,7 +3358,8 @@ softmax_block_tile_bf16_f32_log1_general_a1_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3446,7 +3476,8 @@ softmax_block_tile_bf16_f32_log1_general_a1_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3563,7 +3594,8 @@ softmax_block_tile_bf16_f32_log1_general_a1_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3680,7 +3712,8 @@ softmax_block_tile_bf16_f32_log1_general_a1_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3797,7 +3830,8 @@ softmax_block_tile_bf16_f32_log1_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3923,7 +3957,8 @@ softmax_block_tile_bf16_f32_log1_inner_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4049,7 +4084,8 @@ softmax_block_tile_bf16_f32_log1_inner_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4175,7 +4211,8 @@ softmax_block_tile_bf16_f32_log1_inner_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4301,7 +4338,8 @@ softmax_block_tile_bf16_f32_log1_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4418,7 +4456,8 @@ softmax_block_tile_bf16_f32_log1_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4535,7 +4574,8 @@ softmax_block_tile_bf16_f32_log1_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4652,7 +4692,8 @@ softmax_block_tile_bf16_f32_log1_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

@@ -36,7 +36,8 @@ struct softmax_block_tile_f16_general_args {
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -148,7 +149,8 @@ softmax_block_tile_f16_log0_contiguous_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -260,7 +262,8 @@ softmax_block_tile_f16_log0_contiguous_a16_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -372,7 +375,8 @@ softmax_block_tile_f16_log0_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -484,7 +488,8 @@ softmax_block_tile_f16_log0_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -596,7 +601,8 @@ softmax_block_tile_f16_log0_contiguous_a16_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -708,7 +714,8 @@ softmax_block_tile_f16_log0_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -811,7 +818,8 @@ softmax_block_tile_f16_log0_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -914,7 +922,8 @@ softmax_block_tile_f16_log0_contiguous_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1017,7 +1026,8 @@ softmax_block_tile_f16_log0_contiguous_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1120,7 +1130,8 @@ softmax_block_tile_f16_log0_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1236,7 +1247,8 @@ softmax_block_tile_f16_log0_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1352,7 +1364,8 @@ softmax_block_tile_f16_log0_general_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1468,7 +1481,8 @@ softmax_block_tile_f16_log0_general_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1584,7 +1598,8 @@ softmax_block_tile_f16_log0_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1709,7 +1724,8 @@ softmax_block_tile_f16_log0_inner_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1834,7 +1850,8 @@ softmax_block_tile_f16_log0_inner_a16_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1959,7 +1976,8 @@ softmax_block_tile_f16_log0_inner_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2084,7 +2102,8 @@ softmax_block_tile_f16_log0_inner_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2209,7 +2228,8 @@ softmax_block_tile_f16_log0_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2325,7 +2345,8 @@ softmax_block_tile_f16_log0_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2441,7 +2462,8 @@ softmax_block_tile_f16_log0_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2557,7 +2579,8 @@ softmax_block_tile_f16_log0_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 8 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2673,7 +2696,8 @@ softmax_block_tile_f16_log0_inner_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2786,7 +2810,8 @@ softmax_block_tile_f16_log1_contiguous_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2899,7 +2924,8 @@ softmax_block_tile_f16_log1_contiguous_a16_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3012,7 +3038,8 @@ softmax_block_tile_f16_log1_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3125,7 +3152,8 @@ softmax_block_tile_f16_log1_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3238,7 +3266,8 @@ softmax_block_tile_f16_log1_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3342,7 +3371,8 @@ softmax_block_tile_f16_log1_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3446,7 +3476,8 @@ softmax_block_tile_f16_log1_contiguous_a1_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3550,7 +3581,8 @@ softmax_block_tile_f16_log1_contiguous_a1_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3654,7 +3686,8 @@ softmax_block_tile_f16_log1_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3771,7 +3804,8 @@ softmax_block_tile_f16_log1_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3888,7 +3922,8 @@ softmax_block_tile_f16_log1_general_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4005,7 +4040,8 @@ softmax_block_tile_f16_log1_general_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4122,7 +4158,8 @@ softmax_block_tile_f16_log1_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4248,7 +4285,8 @@ softmax_block_tile_f16_log1_inner_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4374,7 +4412,8 @@ softmax_block_tile_f16_log1_inner_a16_t128_e32_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4500,7 +4539,8 @@ softmax_block_tile_f16_log1_inner_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4626,7 +4666,8 @@ softmax_block_tile_f16_log1_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4743,7 +4784,8 @@ softmax_block_tile_f16_log1_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4860,7 +4902,8 @@ softmax_block_tile_f16_log1_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4977,7 +5020,8 @@ softmax_block_tile_f16_log1_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

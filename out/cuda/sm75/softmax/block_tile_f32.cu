@@ -36,7 +36,8 @@ struct softmax_block_tile_f32_general_args {
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -146,7 +147,8 @@ softmax_block_tile_f32_log0_contiguous_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -256,7 +258,8 @@ softmax_block_tile_f32_log0_contiguous_a16_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -366,7 +369,8 @@ softmax_block_tile_f32_log0_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -476,7 +480,8 @@ softmax_block_tile_f32_log0_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -586,7 +591,8 @@ softmax_block_tile_f32_log0_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -690,7 +696,8 @@ softmax_block_tile_f32_log0_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -794,7 +801,8 @@ softmax_block_tile_f32_log0_contiguous_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -898,7 +906,8 @@ softmax_block_tile_f32_log0_contiguous_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1002,7 +1011,8 @@ softmax_block_tile_f32_log0_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1119,7 +1129,8 @@ softmax_block_tile_f32_log0_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1236,7 +1247,8 @@ softmax_block_tile_f32_log0_general_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1353,7 +1365,8 @@ softmax_block_tile_f32_log0_general_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1470,7 +1483,8 @@ softmax_block_tile_f32_log0_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1593,7 +1607,8 @@ softmax_block_tile_f32_log0_inner_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1716,7 +1731,8 @@ softmax_block_tile_f32_log0_inner_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1839,7 +1855,8 @@ softmax_block_tile_f32_log0_inner_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1962,7 +1979,8 @@ softmax_block_tile_f32_log0_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2079,7 +2097,8 @@ softmax_block_tile_f32_log0_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2196,7 +2215,8 @@ softmax_block_tile_f32_log0_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2313,7 +2333,8 @@ softmax_block_tile_f32_log0_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2430,7 +2451,8 @@ softmax_block_tile_f32_log0_inner_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2540,7 +2562,8 @@ softmax_block_tile_f32_log1_contiguous_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2650,7 +2673,8 @@ softmax_block_tile_f32_log1_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2760,7 +2784,8 @@ softmax_block_tile_f32_log1_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2870,7 +2895,8 @@ softmax_block_tile_f32_log1_contiguous_a16_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2980,7 +3006,8 @@ softmax_block_tile_f32_log1_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3084,7 +3111,8 @@ softmax_block_tile_f32_log1_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3188,7 +3216,8 @@ softmax_block_tile_f32_log1_contiguous_a1_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3292,7 +3321,8 @@ softmax_block_tile_f32_log1_contiguous_a1_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3396,7 +3426,8 @@ softmax_block_tile_f32_log1_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3513,7 +3544,8 @@ softmax_block_tile_f32_log1_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3630,7 +3662,8 @@ softmax_block_tile_f32_log1_general_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3747,7 +3780,8 @@ softmax_block_tile_f32_log1_general_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3864,7 +3898,8 @@ softmax_block_tile_f32_log1_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3987,7 +4022,8 @@ softmax_block_tile_f32_log1_inner_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4110,7 +4146,8 @@ softmax_block_tile_f32_log1_inner_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4233,7 +4270,8 @@ softmax_block_tile_f32_log1_inner_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4356,7 +4394,8 @@ softmax_block_tile_f32_log1_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4473,7 +4512,8 @@ softmax_block_tile_f32_log1_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4590,7 +4630,8 @@ softmax_block_tile_f32_log1_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4707,7 +4748,8 @@ softmax_block_tile_f32_log1_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 12 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 12 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

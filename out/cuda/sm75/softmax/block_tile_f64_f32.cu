@@ -36,7 +36,8 @@ struct softmax_block_tile_f64_f32_general_args {
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -148,7 +149,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -260,7 +262,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a16_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -372,7 +375,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a16_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -484,7 +488,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -590,7 +595,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -696,7 +702,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -802,7 +809,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -908,7 +916,8 @@ softmax_block_tile_f64_f32_log0_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1027,7 +1036,8 @@ softmax_block_tile_f64_f32_log0_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1146,7 +1156,8 @@ softmax_block_tile_f64_f32_log0_general_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1265,7 +1276,8 @@ softmax_block_tile_f64_f32_log0_general_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1384,7 +1396,8 @@ softmax_block_tile_f64_f32_log0_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1509,7 +1522,8 @@ softmax_block_tile_f64_f32_log0_inner_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1634,7 +1648,8 @@ softmax_block_tile_f64_f32_log0_inner_a16_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1759,7 +1774,8 @@ softmax_block_tile_f64_f32_log0_inner_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1884,7 +1900,8 @@ softmax_block_tile_f64_f32_log0_inner_a16_t256_e32_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2009,7 +2026,8 @@ softmax_block_tile_f64_f32_log0_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2128,7 +2146,8 @@ softmax_block_tile_f64_f32_log0_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2247,7 +2266,8 @@ softmax_block_tile_f64_f32_log0_inner_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2366,7 +2386,8 @@ softmax_block_tile_f64_f32_log0_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2485,7 +2506,8 @@ softmax_block_tile_f64_f32_log0_inner_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2595,7 +2617,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a16_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2705,7 +2728,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2815,7 +2839,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a16_t256_e32_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2925,7 +2950,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a16_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3035,7 +3061,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3139,7 +3166,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3243,7 +3271,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3347,7 +3376,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3451,7 +3481,8 @@ softmax_block_tile_f64_f32_log1_contiguous_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3568,7 +3599,8 @@ softmax_block_tile_f64_f32_log1_general_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3685,7 +3717,8 @@ softmax_block_tile_f64_f32_log1_general_a1_t256_e16_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3802,7 +3835,8 @@ softmax_block_tile_f64_f32_log1_general_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3919,7 +3953,8 @@ softmax_block_tile_f64_f32_log1_general_a1_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4042,7 +4077,8 @@ softmax_block_tile_f64_f32_log1_inner_a16_t128_e16_s0(
  * config        threads=128 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4165,7 +4201,8 @@ softmax_block_tile_f64_f32_log1_inner_a16_t128_e32_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4288,7 +4325,8 @@ softmax_block_tile_f64_f32_log1_inner_a16_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4411,7 +4449,8 @@ softmax_block_tile_f64_f32_log1_inner_a16_t256_e32_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4534,7 +4573,8 @@ softmax_block_tile_f64_f32_log1_inner_a16_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4657,7 +4697,8 @@ softmax_block_tile_f64_f32_log1_inner_a16_t512_e32_s0(
  * config        threads=128 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        128 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        128 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4774,7 +4815,8 @@ softmax_block_tile_f64_f32_log1_inner_a1_t128_e16_s0(
  * config        threads=256 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4891,7 +4933,8 @@ softmax_block_tile_f64_f32_log1_inner_a1_t256_e16_s0(
  * config        threads=256 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        256 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5008,7 +5051,8 @@ softmax_block_tile_f64_f32_log1_inner_a1_t256_e32_s0(
  * config        threads=512 elements=16 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5125,7 +5169,8 @@ softmax_block_tile_f64_f32_log1_inner_a1_t512_e16_s0(
  * config        threads=512 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows
- * launch        512 threads a block, threads // 32 * 16 bytes shared, clusters of 1
+ * launch        512 threads a block, clusters of 1
+ * shared        threads // 32 * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

@@ -39,7 +39,8 @@ struct softmax_single_tile_f16_general_args {
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -137,7 +138,8 @@ softmax_single_tile_f16_log0_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -235,7 +237,8 @@ softmax_single_tile_f16_log0_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -333,7 +336,8 @@ softmax_single_tile_f16_log0_contiguous_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -431,7 +435,8 @@ softmax_single_tile_f16_log0_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -520,7 +525,8 @@ softmax_single_tile_f16_log0_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -609,7 +615,8 @@ softmax_single_tile_f16_log0_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -698,7 +705,8 @@ softmax_single_tile_f16_log0_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -800,7 +808,8 @@ softmax_single_tile_f16_log0_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -902,7 +911,8 @@ softmax_single_tile_f16_log0_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1004,7 +1014,8 @@ softmax_single_tile_f16_log0_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1115,7 +1126,8 @@ softmax_single_tile_f16_log0_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1226,7 +1238,8 @@ softmax_single_tile_f16_log0_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1337,7 +1350,8 @@ softmax_single_tile_f16_log0_inner_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1448,7 +1462,8 @@ softmax_single_tile_f16_log0_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1550,7 +1565,8 @@ softmax_single_tile_f16_log0_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1652,7 +1668,8 @@ softmax_single_tile_f16_log0_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1754,7 +1771,8 @@ softmax_single_tile_f16_log0_inner_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1853,7 +1871,8 @@ softmax_single_tile_f16_log1_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1952,7 +1971,8 @@ softmax_single_tile_f16_log1_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2051,7 +2071,8 @@ softmax_single_tile_f16_log1_contiguous_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2150,7 +2171,8 @@ softmax_single_tile_f16_log1_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2240,7 +2262,8 @@ softmax_single_tile_f16_log1_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2330,7 +2353,8 @@ softmax_single_tile_f16_log1_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2420,7 +2444,8 @@ softmax_single_tile_f16_log1_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2523,7 +2548,8 @@ softmax_single_tile_f16_log1_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2626,7 +2652,8 @@ softmax_single_tile_f16_log1_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2729,7 +2756,8 @@ softmax_single_tile_f16_log1_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2841,7 +2869,8 @@ softmax_single_tile_f16_log1_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2953,7 +2982,8 @@ softmax_single_tile_f16_log1_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3065,7 +3095,8 @@ softmax_single_tile_f16_log1_inner_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3177,7 +3208,8 @@ softmax_single_tile_f16_log1_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3280,7 +3312,8 @@ softmax_single_tile_f16_log1_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3383,7 +3416,8 @@ softmax_single_tile_f16_log1_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

@@ -39,7 +39,8 @@ struct softmax_single_tile_f16_f32_general_args {
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -138,7 +139,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -237,7 +239,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -336,7 +339,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -435,7 +439,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -525,7 +530,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -615,7 +621,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -705,7 +712,8 @@ softmax_single_tile_f16_f32_log0_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -808,7 +816,8 @@ softmax_single_tile_f16_f32_log0_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -911,7 +920,8 @@ softmax_single_tile_f16_f32_log0_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1014,7 +1024,8 @@ softmax_single_tile_f16_f32_log0_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1126,7 +1137,8 @@ softmax_single_tile_f16_f32_log0_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1238,7 +1250,8 @@ softmax_single_tile_f16_f32_log0_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1350,7 +1363,8 @@ softmax_single_tile_f16_f32_log0_inner_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1462,7 +1476,8 @@ softmax_single_tile_f16_f32_log0_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1565,7 +1580,8 @@ softmax_single_tile_f16_f32_log0_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1668,7 +1684,8 @@ softmax_single_tile_f16_f32_log0_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1771,7 +1788,8 @@ softmax_single_tile_f16_f32_log0_inner_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1870,7 +1888,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1969,7 +1988,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2068,7 +2088,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2167,7 +2188,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2257,7 +2279,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2347,7 +2370,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2437,7 +2461,8 @@ softmax_single_tile_f16_f32_log1_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2540,7 +2565,8 @@ softmax_single_tile_f16_f32_log1_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2643,7 +2669,8 @@ softmax_single_tile_f16_f32_log1_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2746,7 +2773,8 @@ softmax_single_tile_f16_f32_log1_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2858,7 +2886,8 @@ softmax_single_tile_f16_f32_log1_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2970,7 +2999,8 @@ softmax_single_tile_f16_f32_log1_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3082,7 +3112,8 @@ softmax_single_tile_f16_f32_log1_inner_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3194,7 +3225,8 @@ softmax_single_tile_f16_f32_log1_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3297,7 +3329,8 @@ softmax_single_tile_f16_f32_log1_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3400,7 +3433,8 @@ softmax_single_tile_f16_f32_log1_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

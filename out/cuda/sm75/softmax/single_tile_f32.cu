@@ -39,7 +39,8 @@ struct softmax_single_tile_f32_general_args {
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -135,7 +136,8 @@ softmax_single_tile_f32_log0_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -231,7 +233,8 @@ softmax_single_tile_f32_log0_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -327,7 +330,8 @@ softmax_single_tile_f32_log0_contiguous_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -423,7 +427,8 @@ softmax_single_tile_f32_log0_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -513,7 +518,8 @@ softmax_single_tile_f32_log0_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -603,7 +609,8 @@ softmax_single_tile_f32_log0_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -693,7 +700,8 @@ softmax_single_tile_f32_log0_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -796,7 +804,8 @@ softmax_single_tile_f32_log0_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -899,7 +908,8 @@ softmax_single_tile_f32_log0_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1002,7 +1012,8 @@ softmax_single_tile_f32_log0_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1111,7 +1122,8 @@ softmax_single_tile_f32_log0_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1220,7 +1232,8 @@ softmax_single_tile_f32_log0_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1329,7 +1342,8 @@ softmax_single_tile_f32_log0_inner_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1438,7 +1452,8 @@ softmax_single_tile_f32_log0_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1541,7 +1556,8 @@ softmax_single_tile_f32_log0_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1644,7 +1660,8 @@ softmax_single_tile_f32_log0_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1747,7 +1764,8 @@ softmax_single_tile_f32_log0_inner_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1843,7 +1861,8 @@ softmax_single_tile_f32_log1_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1939,7 +1958,8 @@ softmax_single_tile_f32_log1_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2035,7 +2055,8 @@ softmax_single_tile_f32_log1_contiguous_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2131,7 +2152,8 @@ softmax_single_tile_f32_log1_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2221,7 +2243,8 @@ softmax_single_tile_f32_log1_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2311,7 +2334,8 @@ softmax_single_tile_f32_log1_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2401,7 +2425,8 @@ softmax_single_tile_f32_log1_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2504,7 +2529,8 @@ softmax_single_tile_f32_log1_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2607,7 +2633,8 @@ softmax_single_tile_f32_log1_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2710,7 +2737,8 @@ softmax_single_tile_f32_log1_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2819,7 +2847,8 @@ softmax_single_tile_f32_log1_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2928,7 +2957,8 @@ softmax_single_tile_f32_log1_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3037,7 +3067,8 @@ softmax_single_tile_f32_log1_inner_a16_t64_l8_e32_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3146,7 +3177,8 @@ softmax_single_tile_f32_log1_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3249,7 +3281,8 @@ softmax_single_tile_f32_log1_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3352,7 +3385,8 @@ softmax_single_tile_f32_log1_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

@@ -39,7 +39,8 @@ struct softmax_single_tile_f64_general_args {
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -136,7 +137,8 @@ softmax_single_tile_f64_log0_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -233,7 +235,8 @@ softmax_single_tile_f64_log0_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -330,7 +333,8 @@ softmax_single_tile_f64_log0_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -421,7 +425,8 @@ softmax_single_tile_f64_log0_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -512,7 +517,8 @@ softmax_single_tile_f64_log0_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -603,7 +609,8 @@ softmax_single_tile_f64_log0_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -707,7 +714,8 @@ softmax_single_tile_f64_log0_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -811,7 +819,8 @@ softmax_single_tile_f64_log0_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -915,7 +924,8 @@ softmax_single_tile_f64_log0_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1025,7 +1035,8 @@ softmax_single_tile_f64_log0_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1135,7 +1146,8 @@ softmax_single_tile_f64_log0_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1245,7 +1257,8 @@ softmax_single_tile_f64_log0_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1349,7 +1362,8 @@ softmax_single_tile_f64_log0_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1453,7 +1467,8 @@ softmax_single_tile_f64_log0_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1557,7 +1572,8 @@ softmax_single_tile_f64_log0_inner_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1653,7 +1669,8 @@ softmax_single_tile_f64_log1_contiguous_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1749,7 +1766,8 @@ softmax_single_tile_f64_log1_contiguous_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1845,7 +1863,8 @@ softmax_single_tile_f64_log1_contiguous_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1935,7 +1954,8 @@ softmax_single_tile_f64_log1_contiguous_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2025,7 +2045,8 @@ softmax_single_tile_f64_log1_contiguous_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2115,7 +2136,8 @@ softmax_single_tile_f64_log1_contiguous_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2218,7 +2240,8 @@ softmax_single_tile_f64_log1_general_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2321,7 +2344,8 @@ softmax_single_tile_f64_log1_general_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2424,7 +2448,8 @@ softmax_single_tile_f64_log1_general_a1_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2533,7 +2558,8 @@ softmax_single_tile_f64_log1_inner_a16_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2642,7 +2668,8 @@ softmax_single_tile_f64_log1_inner_a16_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2751,7 +2778,8 @@ softmax_single_tile_f64_log1_inner_a16_t64_l8_e8_s0(
  * config        threads=64 lanes=32 elements=32 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2854,7 +2882,8 @@ softmax_single_tile_f64_log1_inner_a1_t64_l32_e32_s0(
  * config        threads=64 lanes=32 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2957,7 +2986,8 @@ softmax_single_tile_f64_log1_inner_a1_t64_l32_e8_s0(
  * config        threads=64 lanes=8 elements=8 stream=0
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        cdiv(rows, threads // lanes)
- * launch        64 threads a block, 0 bytes shared, clusters of 1
+ * launch        64 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         16 an element: 8 read, 8 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

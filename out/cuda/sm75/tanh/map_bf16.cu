@@ -36,7 +36,8 @@ struct tanh_map_bf16_general_args {
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -115,7 +116,8 @@ tanh_map_bf16_contiguous_a16_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 8)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -194,7 +196,8 @@ tanh_map_bf16_contiguous_a16_t256_v16_u4_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 2)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -273,7 +276,8 @@ tanh_map_bf16_contiguous_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -343,7 +347,8 @@ tanh_map_bf16_contiguous_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(cols, threads * unroll * 1)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -413,7 +418,8 @@ tanh_map_bf16_contiguous_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -503,7 +509,8 @@ tanh_map_bf16_general_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -593,7 +600,8 @@ tanh_map_bf16_general_a1_t256_v16_u4_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 8), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -695,7 +703,8 @@ tanh_map_bf16_inner_a16_t256_v16_u1_s0(
  * config        threads=256 vector=4 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 2), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -797,7 +806,8 @@ tanh_map_bf16_inner_a16_t256_v4_u1_s0(
  * config        threads=256 vector=16 unroll=1 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float
@@ -887,7 +897,8 @@ tanh_map_bf16_inner_a1_t256_v16_u1_s0(
  * config        threads=256 vector=16 unroll=4 stream=0
  * specs         spec/op/tanh.yaml, spec/tiling/elementwise.yaml
  * blocks        cdiv(rows * cdiv(cols, 1), threads * unroll)
- * launch        256 threads a block, 0 bytes shared, clusters of 1
+ * launch        256 threads a block, clusters of 1
+ * shared        0 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    1 an element
  * accumulation  none; computed in float

@@ -36,7 +36,8 @@ struct softmax_cluster_bf16_general_args {
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -176,7 +177,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t256_c16_e32(
  * config        threads=256 cluster=16 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -316,7 +318,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t256_c16_e64(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -456,7 +459,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=4 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -596,7 +600,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t256_c4_e64(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -736,7 +741,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -876,7 +882,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t256_c8_e64(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1016,7 +1023,8 @@ softmax_cluster_bf16_log0_contiguous_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1142,7 +1150,8 @@ softmax_cluster_bf16_log0_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1268,7 +1277,8 @@ softmax_cluster_bf16_log0_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1394,7 +1404,8 @@ softmax_cluster_bf16_log0_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1520,7 +1531,8 @@ softmax_cluster_bf16_log0_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1659,7 +1671,8 @@ softmax_cluster_bf16_log0_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1798,7 +1811,8 @@ softmax_cluster_bf16_log0_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1937,7 +1951,8 @@ softmax_cluster_bf16_log0_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2076,7 +2091,8 @@ softmax_cluster_bf16_log0_general_a1_t512_c8_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2229,7 +2245,8 @@ softmax_cluster_bf16_log0_inner_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2382,7 +2399,8 @@ softmax_cluster_bf16_log0_inner_a16_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2535,7 +2553,8 @@ softmax_cluster_bf16_log0_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2688,7 +2707,8 @@ softmax_cluster_bf16_log0_inner_a16_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2827,7 +2847,8 @@ softmax_cluster_bf16_log0_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2966,7 +2987,8 @@ softmax_cluster_bf16_log0_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -3105,7 +3127,8 @@ softmax_cluster_bf16_log0_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -3244,7 +3267,8 @@ softmax_cluster_bf16_log0_inner_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3385,7 +3409,8 @@ softmax_cluster_bf16_log1_contiguous_a16_t256_c16_e64(
  * config        threads=256 cluster=2 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        256 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3526,7 +3551,8 @@ softmax_cluster_bf16_log1_contiguous_a16_t256_c2_e64(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3667,7 +3693,8 @@ softmax_cluster_bf16_log1_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=4 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3808,7 +3835,8 @@ softmax_cluster_bf16_log1_contiguous_a16_t256_c4_e64(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3949,7 +3977,8 @@ softmax_cluster_bf16_log1_contiguous_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4090,7 +4119,8 @@ softmax_cluster_bf16_log1_contiguous_a16_t256_c8_e64(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4217,7 +4247,8 @@ softmax_cluster_bf16_log1_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4344,7 +4375,8 @@ softmax_cluster_bf16_log1_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4471,7 +4503,8 @@ softmax_cluster_bf16_log1_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4598,7 +4631,8 @@ softmax_cluster_bf16_log1_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4738,7 +4772,8 @@ softmax_cluster_bf16_log1_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4878,7 +4913,8 @@ softmax_cluster_bf16_log1_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5018,7 +5054,8 @@ softmax_cluster_bf16_log1_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5158,7 +5195,8 @@ softmax_cluster_bf16_log1_general_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5312,7 +5350,8 @@ softmax_cluster_bf16_log1_inner_a16_t256_c16_e64(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5466,7 +5505,8 @@ softmax_cluster_bf16_log1_inner_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5620,7 +5660,8 @@ softmax_cluster_bf16_log1_inner_a16_t256_c8_e64(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5774,7 +5815,8 @@ softmax_cluster_bf16_log1_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5914,7 +5956,8 @@ softmax_cluster_bf16_log1_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -6054,7 +6097,8 @@ softmax_cluster_bf16_log1_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -6194,7 +6238,8 @@ softmax_cluster_bf16_log1_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

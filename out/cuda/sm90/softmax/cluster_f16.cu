@@ -36,7 +36,8 @@ struct softmax_cluster_f16_general_args {
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -176,7 +177,8 @@ softmax_cluster_f16_log0_contiguous_a16_t256_c16_e32(
  * config        threads=256 cluster=16 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -316,7 +318,8 @@ softmax_cluster_f16_log0_contiguous_a16_t256_c16_e64(
  * config        threads=256 cluster=4 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -456,7 +459,8 @@ softmax_cluster_f16_log0_contiguous_a16_t256_c4_e64(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -596,7 +600,8 @@ softmax_cluster_f16_log0_contiguous_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -736,7 +741,8 @@ softmax_cluster_f16_log0_contiguous_a16_t256_c8_e64(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -876,7 +882,8 @@ softmax_cluster_f16_log0_contiguous_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1002,7 +1009,8 @@ softmax_cluster_f16_log0_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1128,7 +1136,8 @@ softmax_cluster_f16_log0_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1254,7 +1263,8 @@ softmax_cluster_f16_log0_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1380,7 +1390,8 @@ softmax_cluster_f16_log0_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1519,7 +1530,8 @@ softmax_cluster_f16_log0_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1658,7 +1670,8 @@ softmax_cluster_f16_log0_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1797,7 +1810,8 @@ softmax_cluster_f16_log0_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -1936,7 +1950,8 @@ softmax_cluster_f16_log0_general_a1_t512_c8_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2089,7 +2104,8 @@ softmax_cluster_f16_log0_inner_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2242,7 +2258,8 @@ softmax_cluster_f16_log0_inner_a16_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2395,7 +2412,8 @@ softmax_cluster_f16_log0_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2548,7 +2566,8 @@ softmax_cluster_f16_log0_inner_a16_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2687,7 +2706,8 @@ softmax_cluster_f16_log0_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2826,7 +2846,8 @@ softmax_cluster_f16_log0_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -2965,7 +2986,8 @@ softmax_cluster_f16_log0_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 8 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 8 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  float a thread, then pairs of lanes
@@ -3104,7 +3126,8 @@ softmax_cluster_f16_log0_inner_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3245,7 +3268,8 @@ softmax_cluster_f16_log1_contiguous_a16_t256_c16_e64(
  * config        threads=256 cluster=2 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        256 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3386,7 +3410,8 @@ softmax_cluster_f16_log1_contiguous_a16_t256_c2_e64(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3527,7 +3552,8 @@ softmax_cluster_f16_log1_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=4 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3668,7 +3694,8 @@ softmax_cluster_f16_log1_contiguous_a16_t256_c4_e64(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3809,7 +3836,8 @@ softmax_cluster_f16_log1_contiguous_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3950,7 +3978,8 @@ softmax_cluster_f16_log1_contiguous_a16_t256_c8_e64(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4077,7 +4106,8 @@ softmax_cluster_f16_log1_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4204,7 +4234,8 @@ softmax_cluster_f16_log1_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4331,7 +4362,8 @@ softmax_cluster_f16_log1_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4458,7 +4490,8 @@ softmax_cluster_f16_log1_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4598,7 +4631,8 @@ softmax_cluster_f16_log1_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4738,7 +4772,8 @@ softmax_cluster_f16_log1_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4878,7 +4913,8 @@ softmax_cluster_f16_log1_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5018,7 +5054,8 @@ softmax_cluster_f16_log1_general_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5172,7 +5209,8 @@ softmax_cluster_f16_log1_inner_a16_t256_c16_e64(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5326,7 +5364,8 @@ softmax_cluster_f16_log1_inner_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5480,7 +5519,8 @@ softmax_cluster_f16_log1_inner_a16_t256_c8_e64(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 8, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 8, cluster) * 16 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5634,7 +5674,8 @@ softmax_cluster_f16_log1_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5774,7 +5815,8 @@ softmax_cluster_f16_log1_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5914,7 +5956,8 @@ softmax_cluster_f16_log1_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -6054,7 +6097,8 @@ softmax_cluster_f16_log1_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         4 an element: 2 read, 2 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

@@ -36,7 +36,8 @@ struct softmax_cluster_f16_f32_general_args {
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -173,7 +174,8 @@ softmax_cluster_f16_f32_log0_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -310,7 +312,8 @@ softmax_cluster_f16_f32_log0_contiguous_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -447,7 +450,8 @@ softmax_cluster_f16_f32_log0_contiguous_a16_t256_c8_e64(
  * config        threads=512 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -584,7 +588,8 @@ softmax_cluster_f16_f32_log0_contiguous_a16_t512_c8_e64(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -711,7 +716,8 @@ softmax_cluster_f16_f32_log0_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -838,7 +844,8 @@ softmax_cluster_f16_f32_log0_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -965,7 +972,8 @@ softmax_cluster_f16_f32_log0_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1092,7 +1100,8 @@ softmax_cluster_f16_f32_log0_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1232,7 +1241,8 @@ softmax_cluster_f16_f32_log0_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1372,7 +1382,8 @@ softmax_cluster_f16_f32_log0_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1512,7 +1523,8 @@ softmax_cluster_f16_f32_log0_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1652,7 +1664,8 @@ softmax_cluster_f16_f32_log0_general_a1_t512_c8_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1802,7 +1815,8 @@ softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=2 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1952,7 +1966,8 @@ softmax_cluster_f16_f32_log0_inner_a16_t512_c2_e64(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2102,7 +2117,8 @@ softmax_cluster_f16_f32_log0_inner_a16_t512_c8_e32(
  * config        threads=512 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2252,7 +2268,8 @@ softmax_cluster_f16_f32_log0_inner_a16_t512_c8_e64(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2392,7 +2409,8 @@ softmax_cluster_f16_f32_log0_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2532,7 +2550,8 @@ softmax_cluster_f16_f32_log0_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2672,7 +2691,8 @@ softmax_cluster_f16_f32_log0_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2812,7 +2832,8 @@ softmax_cluster_f16_f32_log0_inner_a1_t512_c8_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2949,7 +2970,8 @@ softmax_cluster_f16_f32_log1_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3086,7 +3108,8 @@ softmax_cluster_f16_f32_log1_contiguous_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3223,7 +3246,8 @@ softmax_cluster_f16_f32_log1_contiguous_a16_t256_c8_e64(
  * config        threads=512 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3360,7 +3384,8 @@ softmax_cluster_f16_f32_log1_contiguous_a16_t512_c8_e64(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3487,7 +3512,8 @@ softmax_cluster_f16_f32_log1_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3614,7 +3640,8 @@ softmax_cluster_f16_f32_log1_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3741,7 +3768,8 @@ softmax_cluster_f16_f32_log1_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3868,7 +3896,8 @@ softmax_cluster_f16_f32_log1_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4008,7 +4037,8 @@ softmax_cluster_f16_f32_log1_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4148,7 +4178,8 @@ softmax_cluster_f16_f32_log1_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4288,7 +4319,8 @@ softmax_cluster_f16_f32_log1_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4428,7 +4460,8 @@ softmax_cluster_f16_f32_log1_general_a1_t512_c8_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4578,7 +4611,8 @@ softmax_cluster_f16_f32_log1_inner_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4728,7 +4762,8 @@ softmax_cluster_f16_f32_log1_inner_a16_t256_c8_e32(
  * config        threads=256 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4878,7 +4913,8 @@ softmax_cluster_f16_f32_log1_inner_a16_t256_c8_e64(
  * config        threads=512 cluster=8 elements=64
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5028,7 +5064,8 @@ softmax_cluster_f16_f32_log1_inner_a16_t512_c8_e64(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5168,7 +5205,8 @@ softmax_cluster_f16_f32_log1_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5308,7 +5346,8 @@ softmax_cluster_f16_f32_log1_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5448,7 +5487,8 @@ softmax_cluster_f16_f32_log1_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         6 an element: 2 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

@@ -36,7 +36,8 @@ struct softmax_cluster_f32_general_args {
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -177,7 +178,8 @@ softmax_cluster_f32_log0_contiguous_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -318,7 +320,8 @@ softmax_cluster_f32_log0_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -459,7 +462,8 @@ softmax_cluster_f32_log0_contiguous_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -600,7 +604,8 @@ softmax_cluster_f32_log0_contiguous_a16_t512_c16_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -727,7 +732,8 @@ softmax_cluster_f32_log0_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -854,7 +860,8 @@ softmax_cluster_f32_log0_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -981,7 +988,8 @@ softmax_cluster_f32_log0_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1108,7 +1116,8 @@ softmax_cluster_f32_log0_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1248,7 +1257,8 @@ softmax_cluster_f32_log0_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1388,7 +1398,8 @@ softmax_cluster_f32_log0_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1528,7 +1539,8 @@ softmax_cluster_f32_log0_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1668,7 +1680,8 @@ softmax_cluster_f32_log0_general_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1822,7 +1835,8 @@ softmax_cluster_f32_log0_inner_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1976,7 +1990,8 @@ softmax_cluster_f32_log0_inner_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2130,7 +2145,8 @@ softmax_cluster_f32_log0_inner_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2284,7 +2300,8 @@ softmax_cluster_f32_log0_inner_a16_t512_c16_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2424,7 +2441,8 @@ softmax_cluster_f32_log0_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2564,7 +2582,8 @@ softmax_cluster_f32_log0_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2704,7 +2723,8 @@ softmax_cluster_f32_log0_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2844,7 +2864,8 @@ softmax_cluster_f32_log0_inner_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2985,7 +3006,8 @@ softmax_cluster_f32_log1_contiguous_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3126,7 +3148,8 @@ softmax_cluster_f32_log1_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3267,7 +3290,8 @@ softmax_cluster_f32_log1_contiguous_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3408,7 +3432,8 @@ softmax_cluster_f32_log1_contiguous_a16_t512_c16_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3535,7 +3560,8 @@ softmax_cluster_f32_log1_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3662,7 +3688,8 @@ softmax_cluster_f32_log1_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3789,7 +3816,8 @@ softmax_cluster_f32_log1_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3916,7 +3944,8 @@ softmax_cluster_f32_log1_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4056,7 +4085,8 @@ softmax_cluster_f32_log1_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4196,7 +4226,8 @@ softmax_cluster_f32_log1_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4336,7 +4367,8 @@ softmax_cluster_f32_log1_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4476,7 +4508,8 @@ softmax_cluster_f32_log1_general_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4630,7 +4663,8 @@ softmax_cluster_f32_log1_inner_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4784,7 +4818,8 @@ softmax_cluster_f32_log1_inner_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4938,7 +4973,8 @@ softmax_cluster_f32_log1_inner_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 4, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 4, cluster) * 16 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5092,7 +5128,8 @@ softmax_cluster_f32_log1_inner_a16_t512_c16_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5232,7 +5269,8 @@ softmax_cluster_f32_log1_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5372,7 +5410,8 @@ softmax_cluster_f32_log1_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5512,7 +5551,8 @@ softmax_cluster_f32_log1_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 12 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 12 + 8 bytes a block
  * bytes         8 an element: 4 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double

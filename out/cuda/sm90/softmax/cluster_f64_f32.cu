@@ -36,7 +36,8 @@ struct softmax_cluster_f64_f32_general_args {
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -177,7 +178,8 @@ softmax_cluster_f64_f32_log0_contiguous_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -318,7 +320,8 @@ softmax_cluster_f64_f32_log0_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -459,7 +462,8 @@ softmax_cluster_f64_f32_log0_contiguous_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -600,7 +604,8 @@ softmax_cluster_f64_f32_log0_contiguous_a16_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -741,7 +746,8 @@ softmax_cluster_f64_f32_log0_contiguous_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -870,7 +876,8 @@ softmax_cluster_f64_f32_log0_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -999,7 +1006,8 @@ softmax_cluster_f64_f32_log0_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1128,7 +1136,8 @@ softmax_cluster_f64_f32_log0_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1257,7 +1266,8 @@ softmax_cluster_f64_f32_log0_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1399,7 +1409,8 @@ softmax_cluster_f64_f32_log0_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1541,7 +1552,8 @@ softmax_cluster_f64_f32_log0_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1683,7 +1695,8 @@ softmax_cluster_f64_f32_log0_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1825,7 +1838,8 @@ softmax_cluster_f64_f32_log0_general_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -1979,7 +1993,8 @@ softmax_cluster_f64_f32_log0_inner_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2133,7 +2148,8 @@ softmax_cluster_f64_f32_log0_inner_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2287,7 +2303,8 @@ softmax_cluster_f64_f32_log0_inner_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2441,7 +2458,8 @@ softmax_cluster_f64_f32_log0_inner_a16_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2595,7 +2613,8 @@ softmax_cluster_f64_f32_log0_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2737,7 +2756,8 @@ softmax_cluster_f64_f32_log0_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -2879,7 +2899,8 @@ softmax_cluster_f64_f32_log0_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3021,7 +3042,8 @@ softmax_cluster_f64_f32_log0_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3163,7 +3185,8 @@ softmax_cluster_f64_f32_log0_inner_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3304,7 +3327,8 @@ softmax_cluster_f64_f32_log1_contiguous_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3445,7 +3469,8 @@ softmax_cluster_f64_f32_log1_contiguous_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3586,7 +3611,8 @@ softmax_cluster_f64_f32_log1_contiguous_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3727,7 +3753,8 @@ softmax_cluster_f64_f32_log1_contiguous_a16_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3868,7 +3895,8 @@ softmax_cluster_f64_f32_log1_contiguous_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -3995,7 +4023,8 @@ softmax_cluster_f64_f32_log1_contiguous_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4122,7 +4151,8 @@ softmax_cluster_f64_f32_log1_contiguous_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4249,7 +4279,8 @@ softmax_cluster_f64_f32_log1_contiguous_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4376,7 +4407,8 @@ softmax_cluster_f64_f32_log1_contiguous_a1_t512_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4516,7 +4548,8 @@ softmax_cluster_f64_f32_log1_general_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4656,7 +4689,8 @@ softmax_cluster_f64_f32_log1_general_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4796,7 +4830,8 @@ softmax_cluster_f64_f32_log1_general_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -4936,7 +4971,8 @@ softmax_cluster_f64_f32_log1_general_a1_t512_c8_e32(
  * config        threads=256 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        256 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5090,7 +5126,8 @@ softmax_cluster_f64_f32_log1_inner_a16_t256_c16_e32(
  * config        threads=256 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 4
+ * launch        256 threads a block, clusters of 4
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5244,7 +5281,8 @@ softmax_cluster_f64_f32_log1_inner_a16_t256_c4_e32(
  * config        threads=256 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        256 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 8
+ * launch        256 threads a block, clusters of 8
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5398,7 +5436,8 @@ softmax_cluster_f64_f32_log1_inner_a16_t256_c8_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5552,7 +5591,8 @@ softmax_cluster_f64_f32_log1_inner_a16_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, 1024 + cdiv(cols // 2, cluster) * 16 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        1024 + cdiv(cols // 2, cluster) * 16 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5706,7 +5746,8 @@ softmax_cluster_f64_f32_log1_inner_a16_t512_c2_e32(
  * config        threads=512 cluster=16 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 16
+ * launch        512 threads a block, clusters of 16
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5846,7 +5887,8 @@ softmax_cluster_f64_f32_log1_inner_a1_t512_c16_e32(
  * config        threads=512 cluster=2 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 2
+ * launch        512 threads a block, clusters of 2
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -5986,7 +6028,8 @@ softmax_cluster_f64_f32_log1_inner_a1_t512_c2_e32(
  * config        threads=512 cluster=4 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 4
+ * launch        512 threads a block, clusters of 4
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
@@ -6126,7 +6169,8 @@ softmax_cluster_f64_f32_log1_inner_a1_t512_c4_e32(
  * config        threads=512 cluster=8 elements=32
  * specs         spec/op/softmax.yaml, spec/tiling/softmax.yaml
  * blocks        rows * cluster
- * launch        512 threads a block, (threads // 32 + cluster) * 16 + 8 bytes shared, clusters of 8
+ * launch        512 threads a block, clusters of 8
+ * shared        (threads // 32 + cluster) * 16 + 8 bytes a block
  * bytes         12 an element: 8 read, 4 written
  * operations    5 an element
  * accumulation  compensated a thread, then pairs of lanes in double
