@@ -178,8 +178,11 @@ rm -rf "$work/a" "$work/b"
 check "our own specs' tree is the same everywhere" twice gen --spec "$top/spec"
 check "our own keys are the same everywhere" listed
 check "keys are sorted by bytes, each once" sh -c \
-    "grep -v '^#' '$work/a.tsv' | cut -f1,3 >'$work/l' &&
-     cut -f1 '$work/l' | LC_ALL=C sort -c && ! sort '$work/l' | uniq -d | grep ."
+    "grep -v '^#' '$work/a.tsv' | cut -f1,2,3 >'$work/l' &&
+     for tier in \$(cut -f2 '$work/l' | sort -u); do
+         awk -F '\\t' -v tier=\$tier '\$2 == tier {print \$1}' '$work/l' |
+             LC_ALL=C sort -c || exit 1
+     done && ! sort '$work/l' | uniq -d | grep ."
 if [ -e out/MANIFEST ]; then
     check "out/ is what spec/ gives" "$kiln" gen --check
 else

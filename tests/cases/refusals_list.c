@@ -579,7 +579,7 @@ const refusal refusals[] = {
      "relu x=f32[67108865] y=f32[67108865]",
      NULL,
      KILN_UNCERTIFIED,
-     {"relu/map f32 contiguous n=>67108865", "nearest certified",
+     {"relu/map f32 contiguous n=134217728", "nearest certified",
       "make certify TIER=cpu OPS=relu"}},
     {"columns past the largest",
      "softmax x=f16[1,262145] y=f16[1,262145]",

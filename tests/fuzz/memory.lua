@@ -82,6 +82,8 @@ function host.small()
         "arch/cpu.yaml", "budget.yaml"} do
         local text = assert(read("spec/" .. path))
         text = text:gsub("row_tile: %d+", "row_tile: 64")
+        text = text:gsub("[^\n]*variant: block_tile[^\n]*\n", "")
+        text = text:gsub("[^\n]*variant: cluster[^\n]*\n", "")
         text = text:gsub("%[f16, bf16, f32, f64%]", "[f16, f32]")
         text = text:gsub("\n  bf16: [^\n]*", ""):gsub("\n  f64: [^\n]*", "")
         host.put("spec/" .. path, text)

@@ -243,7 +243,8 @@ static bool check_line(run *r, char *line)
             return fail(r, f[0], "no line of KEYS.tsv");
         }
     }
-    const kiln_tier_table *tier = find_tier(f[2], f[3]);
+    const kiln_tier_table *tier =
+        find_tier(f[2], strcmp(f[3], "-") == 0 ? "" : f[3]);
     const kiln_arch *arch = find_arch(f[2]);
     if (!tier || !arch) {
         return fail(r, f[1], "its tier is not in the tables");
