@@ -601,8 +601,8 @@ static void test_wrong_texts(void **state)
         "softmax/single f32 log=0 contiguous M=4 N=16\n",
         "add/map f32 flip=0 mode=relu shift=0 contiguous n=64",
         "add/map f32 flip=0 mode=none shift=128 contiguous n=64",
-        "add/map f32 flip=0 mode=none shift=99999999999999999999 contiguous "
-        "n=64",
+        ("add/map f32 flip=0 mode=none shift=99999999999999999999 contiguous "
+         "n=64"),
         "add/map f32 mode=none flip=0 shift=0 contiguous n=64",
     };
     kiln_key key;
