@@ -84,8 +84,8 @@ KILN_DEVICE float kiln_exp2_rest_f32(float x, float t)
     return kiln_mad_f32(t, 0x1.05c61p-29f, r);
 }
 
-/* exp of x <= 0 for sums of probabilities, within 3 units of the last place:
- * what is below the normal range comes out as 0. */
+/* exp of x <= 0, or up to 88, for sums of probabilities, within 3 units of the
+ * last place: what is below the normal range comes out as 0. */
 KILN_DEVICE float kiln_exp_below_f32(float x)
 {
     const float above = kiln_max_f32(x, -88);
@@ -251,8 +251,9 @@ KILN_DEVICE double kiln_exp_f64(double x)
     return kiln_scale_f64(1 + p, n);
 }
 
-/* exp of x <= 0 for sums of probabilities: what is below the normal range may
- * come out as 0. At the bound 2^n's exponent field is 0: n is least there. */
+/* exp of x <= 0, or up to 709, for sums of probabilities: what is below the
+ * normal range may come out as 0. At the lower bound 2^n's exponent field is 0:
+ * n is least there. */
 KILN_DEVICE double kiln_exp_below_f64(double x)
 {
     const double above = x < -709.0 ? -709.0 : x;

@@ -91,6 +91,7 @@ local function constants(k)
     end
     if k.variant == "looped" then
         more[#more + 1] = {"tile", "THREADS * VECTORS"}
+        more[#more + 1] = {"rise", "8"}
     end
     return cuda.constants(k, more)
 end
