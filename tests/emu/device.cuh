@@ -154,7 +154,7 @@ KILN_DEVICE float kiln_exp2_normal_f32(float x)
 
 KILN_DEVICE float kiln_log2_near_f32(float x)
 {
-    return __builtin_log2f(kiln_emu_flush(x));
+    return __builtin_log2f(x);
 }
 
 KILN_DEVICE float kiln_inverse_near_f32(float x)
