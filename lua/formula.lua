@@ -16,8 +16,9 @@
 -- count(ast) -> operations of one element, of the longer branches
 -- c_name(name) -> name, or name_ where C and C++ have that word
 --
--- Every operation is branch-free; a sum with a product is kiln_mad. Literals
--- other than 0 and 1 become named constants.
+-- Every operation is branch-free; a sum with a product is kiln_mad, whose
+-- product may be rounded first: fma(a, b, c) is a * b + c where that must not
+-- be. Literals other than 0 and 1 become named constants.
 
 local emitter = require "formula.emitter"
 local nodes = require "formula.nodes"
@@ -52,7 +53,7 @@ function M.count(node)
     elseif kind == "let" then
         return M.count(node.value) + M.count(node.body)
     end
-    local n = kind == "call" and 1 or 0
+    local n = kind == "call" and emitter.operations(node.name) or 0
     for _, arg in ipairs(node.args or {}) do n = n + M.count(arg) end
     for _, arm in ipairs(node.arms or {}) do
         n = n + M.count(arm.cond) + M.count(arm.value)

@@ -120,11 +120,16 @@ function Emitter:known(v, name)
     return self:constant(v, name)
 end
 
+-- Arithmetic operations of a function of math.h.
+function Emitter.operations(name)
+    return (name == "mad" or name == "fma") and 2 or 1
+end
+
 -- A call of math.h's function for the type computed in.
 function Emitter:call(name, args)
     local full = string.format("kiln_%s_%s", name, self.suffix)
     self.functions[full] = true
-    self.ops = self.ops + (name == "mad" and 2 or 1)
+    self.ops = self.ops + Emitter.operations(name)
     local text = full .. "(" .. table.concat(args, ", ") .. ")"
     return Emitter.of("number", ATOM, text)
 end

@@ -13,8 +13,8 @@ local COMPARE = {["=="] = PREC.equal, ["!="] = PREC.equal, ["<"] = PREC.less,
                  ["<="] = PREC.less, [">"] = PREC.less, [">="] = PREC.less}
 local LOGIC = {["and"] = "&&", ["or"] = "||"}
 -- Functions of math.h with their arguments; max and min take more, too.
-local CALLS = {abs = 1, clamp = 3, erf = 1, erfc = 1, exp = 1, log = 1,
-               max = 2, min = 2, sqrt = 1, tanh = 1}
+local CALLS = {abs = 1, clamp = 3, erf = 1, erfc = 1, exp = 1, fma = 3,
+               log = 1, max = 2, min = 2, sqrt = 1, tanh = 1}
 
 function M.number(out, node) return out:constant(node.value) end
 function M.string(out, node) return out:known(node.value) end

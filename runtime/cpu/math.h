@@ -2,7 +2,7 @@
  *
  * Made for loops over lanes: no branches, no tables, no calls, no errno. Every
  * value is decided here, so results differ between machines only where FMA is
- * present (kiln_mad). Units are built with -ffp-contract=off
+ * present (kiln_mad, kiln_fma). Units are built with -ffp-contract=off
  * -fno-trapping-math -fno-math-errno. NaN in gives NaN out. Accuracy, in
  * units in the last place of the result: exp and log 1, tanh 3, erf 2, erfc
  * 5 (float) and 3 (double), its tail included.
@@ -29,6 +29,18 @@ KILN_INLINE float kiln_mad_f32(float a, float b, float c)
     return __builtin_fmaf(a, b, c);
 #else
     return a * b + c;
+#endif
+}
+
+/* a * b + c with one rounding where the target has FMA. Without, the product
+ * is exact in double, 24 + 24 of 53 bits, and cannot overflow there: the sum's
+ * rounding to double adds 2^-29 of a unit to that of the result. */
+KILN_INLINE float kiln_fma_f32(float a, float b, float c)
+{
+#ifdef __FMA__
+    return __builtin_fmaf(a, b, c);
+#else
+    return (float)((double)a * (double)b + (double)c);
 #endif
 }
 
@@ -325,6 +337,58 @@ KILN_INLINE double kiln_mad_f64(double a, double b, double c)
 KILN_INLINE double kiln_abs_f64(double x)
 {
     return __builtin_fabs(x);
+}
+
+/* a * b - product, where product is a * b rounded: exactly, by Dekker's
+ * products of halves (as above), unless a part of them is below the least
+ * number. The halves of a have 26 bits, its upper one rounded; those of b have
+ * 26 and 27, its upper one cut, so that no b is too large. */
+KILN_INLINE double kiln_product_low_f64(double a, double b, double product)
+{
+    const uint64_t half = UINT64_C(1) << 26;
+    const uint64_t upper = ~(2 * half - 1);
+    const double a_high = kiln_float_f64((kiln_bits_f64(a) + half) & upper);
+    const double b_high = kiln_float_f64(kiln_bits_f64(b) & upper);
+    const double a_low = a - a_high;
+    const double b_low = b - b_high;
+    const double first = (product - a_high * b_high) - a_high * b_low;
+    return a_low * b_low - (first - a_low * b_high);
+}
+
+/* a * b, or 0 where c is infinite and alone says what a * b + c is. */
+KILN_INLINE double kiln_product_beside_f64(double a, double b, double c)
+{
+    const double size = kiln_abs_f64(a) * 0.5 + kiln_abs_f64(b) * 0.5;
+    const double product = a * b;
+    const double of_finite = size <= DBL_MAX ? 0 : product;
+    return kiln_abs_f64(c) > DBL_MAX ? of_finite : product;
+}
+
+/* a * b + c with one rounding where the target has FMA. Without, within
+ * 0.5 + 2^-50 units, or twice the least number where that is more: what the
+ * product and the sum lost is added last (Dekker; D. E. Knuth, "The Art of
+ * Computer Programming", vol. 2, 4.2.2). A finite sum of an infinite product
+ * is that of |a| > 1 and large c: a quarter of it is then computed. */
+KILN_INLINE double kiln_fma_f64(double a, double b, double c)
+{
+#ifdef __FMA__
+    return __builtin_fma(a, b, c);
+#else
+    const double size = kiln_abs_f64(c) * (kiln_abs_f64(a) > 1 ? 1 : 0);
+    const double up = size > 0x1p-900 ? 4 : 1;
+    /* 1 / up, by its exponent */
+    const uint64_t one = kiln_bits_f64(1);
+    const double down = kiln_float_f64(2 * one - kiln_bits_f64(up));
+    const double part = a * down;
+    const double term = c * down;
+    const double product = kiln_product_beside_f64(part, b, c);
+    const double sum = product + term;
+    const double back = sum - product;
+    const double lost = (product - (sum - back)) + (term - back);
+    const double rest = lost + kiln_product_low_f64(part, b, product);
+    /* 0 keeps the sum's sign; NaN is of an infinity that the sum has */
+    return (kiln_abs_f64(rest) > 0 ? sum + rest : sum) * up;
+#endif
 }
 
 KILN_INLINE double kiln_sqrt_f64(double x)

@@ -33,6 +33,12 @@ KILN_DEVICE int64_t kiln_quotient(int64_t a, int64_t b)
 
 /* --- float --------------------------------------------------------------- */
 
+/* kiln_mad is rounded once on every chip. */
+KILN_DEVICE float kiln_fma_f32(float a, float b, float c)
+{
+    return kiln_mad_f32(a, b, c);
+}
+
 KILN_DEVICE float kiln_clamp_f32(float x, float low, float high)
 {
     return kiln_min_f32(kiln_max_f32(x, low), high);
@@ -198,6 +204,11 @@ KILN_DEVICE float kiln_erf_f32(float x)
 }
 
 /* --- double --------------------------------------------------------------- */
+
+KILN_DEVICE double kiln_fma_f64(double a, double b, double c)
+{
+    return kiln_mad_f64(a, b, c);
+}
 
 KILN_DEVICE double kiln_clamp_f64(double x, double low, double high)
 {

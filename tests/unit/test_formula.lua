@@ -114,10 +114,13 @@ check("scale * x", "const float scale = 3.5f; scale * x",
 -- Calls.
 check("clamp(x, 0, 1)", "kiln_clamp_f32(x, 0.0f, 1.0f)")
 check("min(a, b, x)", "kiln_min_f32(kiln_min_f32(a, b), x)")
+check("fma(a, b, x)", "kiln_fma_f32(a, b, x)")
+check("fma(a, -b, x + 1)", "kiln_fma_f64(a, -b, x + 1.0)", {type = "double"})
 
 check_error("x + y", 5, "unknown name y")
 check_error("x + expp(x)", 5, "unknown function expp; did you mean exp?")
 check_error("exp(x, a)", 1, "exp takes 1 argument, not 2")
+check_error("fma(x, a)", 1, "fma takes 3 arguments, not 2")
 check_error("max(x)", 1, "max takes at least 2 arguments, not 1")
 check_error("x // 2", 3, "// has no meaning in a formula")
 check_error("cond + x", 1, "a number is wanted here, not a condition")
@@ -132,6 +135,8 @@ local r = emit("x / (1 + exp(-x))")
 equal("operations", r.ops, 4)
 equal("functions", table.concat(r.functions, " "), "kiln_exp_f32")
 equal("a fused pair counts twice", emit("a + b * x").ops, 2)
+equal("fma counts twice", emit("fma(a, b, x)").ops, 2)
+equal("count of fma", formula.count(expr.parse("fma(a, b, x) + x")), 3)
 equal("count", formula.count(expr.parse(
     "if x > 0 then exp(x) + 1 else let t = x in t * t * t")), 3)
 equal("c_name", formula.c_name("while") .. formula.c_name("x"), "while_x")

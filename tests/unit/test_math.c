@@ -224,6 +224,94 @@ static void nan_wins(void **state)
     assert_true(kiln_clamp_f64(7.0, -1.0, 1.0) == 1.0);
 }
 
+/* --- fma -------------------------------------------------------------------
+ */
+
+/* splitmix64: Steele, Lea and Flood, OOPSLA 2014. */
+static uint64_t roll(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static bool same(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
+}
+
+/* Any three floats; in every second case a sum that cancels to a few units. */
+static void fma_of_floats(void **state)
+{
+    (void)state;
+    uint64_t dice = 1;
+    double worst = 0;
+    for (int i = 0; i < 4000000; i++) {
+        const float a =
+            i % 3 == 0 ? -0.7f : kiln_float_f32((uint32_t)roll(&dice));
+        const float b = kiln_float_f32((uint32_t)roll(&dice));
+        float c = kiln_float_f32((uint32_t)roll(&dice));
+        if (i % 2 == 0) {
+            c = -(a * b);
+            c = kiln_float_f32(kiln_bits_f32(c) + (uint32_t)(roll(&dice) % 3));
+        }
+        const float got = kiln_fma_f32(a, b, c), want = fmaf(a, b, c);
+        if (!same((double)got, (double)want)) {
+            worst = fmax(worst, error_f32(got, (double)want));
+        }
+    }
+    print_message("fma_f32: %.3f ulp\n", worst);
+    assert_true(worst <= 1.0);
+}
+
+/* The same; c near the product in every fourth, factors that overflow. */
+static void fma_of_doubles(void **state)
+{
+    (void)state;
+    uint64_t dice = 2;
+    double worst = 0;
+    for (int i = 0; i < 4000000; i++) {
+        const double a = i % 3 == 0   ? -0.7
+                         : i % 5 == 0 ? 2
+                                      : kiln_float_f64(roll(&dice));
+        const double b = i % 7 == 0 ? DBL_MAX : kiln_float_f64(roll(&dice));
+        double c = kiln_float_f64(roll(&dice));
+        if (i % 2 == 0) {
+            c = i % 7 == 0 ? -b : -(a * b);
+            c = kiln_float_f64(kiln_bits_f64(c) + roll(&dice) % 3);
+        } else if (i % 4 == 1) {
+            c = a * b * (1 + (double)(roll(&dice) % 64));
+        }
+        const double got = kiln_fma_f64(a, b, c), want = fma(a, b, c);
+        if (!same(got, want) && !(fabs(got - want) <= 2 * 0x1p-1074)) {
+            const double off = fabs(got - want) / ulp_f64(want);
+            worst = off <= 1 ? fmax(worst, off) : INFINITY;
+        }
+    }
+    print_message("fma_f64: %.3f ulp\n", worst);
+    assert_true(worst <= 1.0);
+}
+
+static void fma_specials(void **state)
+{
+    (void)state;
+    const double list[] = {0.0,        -0.0,     1,         -2,      DBL_MAX,
+                           -DBL_MAX,   INFINITY, -INFINITY, NAN,     0x1p-1074,
+                           -0x1p-1022, 0x1p1023, FLT_MAX,   0x1p-149};
+    for (size_t i = 0; i < COUNT(list) * COUNT(list) * COUNT(list); i++) {
+        const double a = list[i % COUNT(list)];
+        const double b = list[i / COUNT(list) % COUNT(list)];
+        const double c = list[i / COUNT(list) / COUNT(list)];
+        const double got = kiln_fma_f64(a, b, c), want = fma(a, b, c);
+        /* a product below the least number leaves its sign to c */
+        const bool vanished = a != 0 && b != 0 && a * b == 0;
+        assert_true(same(got, want) || (vanished && got == want));
+        const float x = (float)a, y = (float)b, z = (float)c;
+        assert_true(same((double)kiln_fma_f32(x, y, z), (double)fmaf(x, y, z)));
+    }
+}
+
 static void folds(void **state)
 {
     (void)state;
@@ -367,6 +455,8 @@ int main(void)
         cmocka_unit_test(nan_wins),        cmocka_unit_test(folds),
         cmocka_unit_test(compensated),     cmocka_unit_test(widening),
         cmocka_unit_test(narrowing),       cmocka_unit_test(narrowing_specials),
+        cmocka_unit_test(fma_of_floats),   cmocka_unit_test(fma_of_doubles),
+        cmocka_unit_test(fma_specials),
     };
     return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }
