@@ -60,7 +60,7 @@ int truth_eval(const char *op, const DLTensor *const *tensors, int n,
     if (n != found->n_in + found->n_out || output_index >= found->n_out ||
         !tensors_fit(tensors, n))
         return TRUTH_BAD_CALL;
-    truth_call call = {tensors, attrs, n_attrs};
+    truth_call call = {tensors, n, attrs, n_attrs};
     return found->eval(&call, out);
 }
 
@@ -91,8 +91,16 @@ bool truth_attr_bool(const truth_call *call, const char *name, bool other,
     return attr ? attr->value.i != 0 : other;
 }
 
-double truth_attr_float(const truth_call *call, const char *name, double other,
-                        bool *ok)
+static double in_compute_type(const truth_call *call, double value)
+{
+    for (int i = 0; i < call->n_tensors; i++)
+        if (truth_is_f64(call->tensors[i]->dtype))
+            return value;
+    return (double)(float)value;
+}
+
+static double attr_number(const truth_call *call, const char *name,
+                          double other, bool *ok)
 {
     bool is_float = true;
     const kiln_attr *attr = attr_find(call, name, KILN_ATTR_FLOAT, &is_float);
@@ -100,6 +108,12 @@ double truth_attr_float(const truth_call *call, const char *name, double other,
         return attr ? attr->value.f : other;
     attr = attr_find(call, name, KILN_ATTR_INT, ok);
     return attr ? (double)attr->value.i : other;
+}
+
+double truth_attr_float(const truth_call *call, const char *name, double other,
+                        bool *ok)
+{
+    return in_compute_type(call, attr_number(call, name, other, ok));
 }
 
 const char *truth_attr_string(const truth_call *call, const char *name,

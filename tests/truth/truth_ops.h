@@ -9,6 +9,7 @@
 
 typedef struct truth_call {
     const DLTensor *const *tensors; /* inputs, then outputs */
+    int n_tensors;
     const kiln_attr *attrs;
     int n_attrs;
 } truth_call;
@@ -28,7 +29,9 @@ extern const truth_op truth_user_ops[];
 extern const size_t truth_n_user_ops;
 
 /* The attribute of that name, or the default. *ok turns false when it is of
- * another kind. */
+ * another kind. A float is rounded to the type that the op computes in, as
+ * PyTorch does (at::opmath_type): double where any tensor is f64, else float.
+ */
 int64_t truth_attr_int(const truth_call *call, const char *name, int64_t other,
                        bool *ok);
 bool truth_attr_bool(const truth_call *call, const char *name, bool other,

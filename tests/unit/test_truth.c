@@ -208,6 +208,27 @@ static void test_view_broadcast(void **state)
     assert_near(out, VIEW_WHERE, 60, 0);
 }
 
+/* Attributes are of the type computed in: that of the widest tensor, or float.
+ */
+static void test_attribute_type(void **state)
+{
+    (void)state;
+    const double wide = 3;
+    const float one = 1;
+    double out;
+    kiln_attr alpha = {"alpha", KILN_ATTR_FLOAT, {.f = 0.1}};
+    DLTensor a = tensor(&one, F32, 0, NULL, NULL);
+    DLTensor b = tensor(&one, F32, 0, NULL, NULL);
+    DLTensor y = tensor(NULL, F32, 0, NULL, NULL);
+    const DLTensor *list[] = {&a, &b, &y};
+    assert_int_equal(truth_eval("add", list, 3, &alpha, 1, 0, &out), TRUTH_OK);
+    assert_true(out == 1 + (double)0.1f);
+    a = tensor(&wide, F64, 0, NULL, NULL);
+    y.dtype = a.dtype;
+    assert_int_equal(truth_eval("add", list, 3, &alpha, 1, 0, &out), TRUTH_OK);
+    assert_true(out == fma(0.1, 1, 3));
+}
+
 static void test_scalar_and_empty(void **state)
 {
     (void)state;
@@ -404,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_view_rows),
         cmocka_unit_test(test_view_broadcast),
+        cmocka_unit_test(test_attribute_type),
         cmocka_unit_test(test_scalar_and_empty),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_copy),
