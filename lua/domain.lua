@@ -1,5 +1,6 @@
 -- domain.lua: the calls at which a kernel's correctness is judged: sizes at
--- the ends of every bucket it may serve, primes, tails and 1, in its layout.
+-- the ends of every bucket it may serve, primes, tails and 1, in its layout,
+-- and dynamic attributes at their defaults and other values.
 --
 -- domain.calls(p, entries, bound) -> list of call texts; entries: declared keys
 --   of one group (see lattice.lua); bound: WHOLE by default
@@ -17,6 +18,15 @@ local WHOLE = {aim = 32768, most = 524288}
 local SMALL = {aim = 2048, most = 8192}
 -- Above this, an axis is tried at its buckets' ends alone.
 local FINE = 16384
+
+-- What dynamic attributes are tried at besides their defaults, a value a call:
+-- a factor that rounds, one that overflows, 0 and units of both signs, and near
+-- both ends of float. No list with the default is a multiple of three long, as
+-- offsets go: see shift.
+local TRIED = {
+    float = {-0.7, 2.0, 0.0, 1.0, -1.0, 1e-40, 3e38},
+    int = {1, 0, -1, 2},
+}
 
 local function is_prime(n)
     for d = 2, math.floor(math.sqrt(n)) do
@@ -103,12 +113,37 @@ local function shift(call, align, turn)
     end
 end
 
+-- The attributes given, and dynamic ones at the values of this turn; at turn 0
+-- all have their defaults.
+local function varied(op, given, turn)
+    local out, step = {table.unpack(given)}, 1
+    for _, attr in ipairs(op.attrs) do
+        local list = not attr.baked and TRIED[attr.type]
+        if list then
+            local value = list[turn * step % (#list + 1)]
+            if value and value ~= attr.default then
+                out[#out + 1] = {name = attr.name, value = value}
+            end
+            step = step * 3
+        end
+    end
+    return out
+end
+
+-- An attribute's value may lead out of the group; its default does not.
 local function add(p, call, first, turn, out, seen)
+    local given = call.attrs
     shift(call, first.align, turn)
-    local text = callm.text(call, p.model)
-    if not seen[text] and in_group(p, call, first) then
-        seen[text] = true
-        out[#out + 1] = text
+    for _, attrs in ipairs {varied(p.model.op[call.op], given, turn), given} do
+        call.attrs = attrs
+        local text = callm.text(call, p.model)
+        if seen[text] then
+            return
+        elseif in_group(p, call, first) then
+            seen[text] = true
+            out[#out + 1] = text
+            return
+        end
     end
 end
 

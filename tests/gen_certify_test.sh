@@ -2,6 +2,21 @@
 # From evidence to certificates: what `kiln certify` refuses, with file and
 # line and nothing written, what it chooses, and how certificates die.
 source tests/gen_lib.sh
+
+# --- what kernels are judged at ----------------------------------------------------
+
+small_spec "$work/sum" add
+"$kiln" candidates --spec "$work/sum" --out "$work/tried" >"$work/said"
+tried()
+{
+    grep '^kernel' "$work/tried/CANDIDATES.tsv" | cut -f10 | sed 's/; /\n/g' |
+        sed 's/.* y=[^ ]*//' | LC_ALL=C sort -u
+}
+check "dynamic attributes: their defaults and other values" \
+    diff <(tried) <(printf '%s\n' '' ' alpha='{-0.7,-1.0,0.0,1e-40,2.0,3e+38})
+
+# --- the specs of what follows -------------------------------------------------------
+
 spec="$work/spec"
 small_spec "$spec" relu softmax
 certified="$spec/certified/cpu"

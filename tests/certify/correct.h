@@ -1,11 +1,11 @@
 /* correct.h: a kernel's correctness: every call of its domain, every element
  * of every output, through the public interface.
  *
- * A call is run on two sets of inputs (ops on rows have a third): normal and
- * special ones. Gaps between a tensor's elements hold NaN on the way in and
- * must come out untouched, as must what lies around each tensor. All runs of a
- * set, each into other poison, must agree to the bit, and with the truth
- * within the kernel's limits.
+ * A call is run on two sets of inputs, normal and special ones; ops on rows and
+ * those of several float inputs have a third: see sample.h. Gaps between a
+ * tensor's elements hold NaN on the way in and must come out untouched, as must
+ * what lies around each tensor. All runs of a set, each into other poison, must
+ * agree to the bit, and with the truth within the kernel's limits.
  *   - cpu: bases 256-byte aligned, or with the special set every buffer's end
  *     at a guard page; two runs on two threads and one on one thread;
  *   - CUDA: bands of poison before and after every tensor and the workspace;

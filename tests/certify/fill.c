@@ -37,6 +37,8 @@ struct job {
     double least; /* subnormal */
     double least_normal;
     double most;
+    const double *factors; /* of cancelling inputs; NULL for the first */
+    int n_factors;
     int64_t length; /* of a row */
     int64_t step;   /* row-major index between a row's elements */
 };
@@ -141,6 +143,32 @@ static double value_special(const job *j, int64_t index)
 void fill_special(const DLTensor *tensor, uint64_t seed)
 {
     job j = {.tensor = tensor, .value = value_special, .seed = seed};
+    fill(&j);
+}
+
+/* Large ones go half as far again, so that a product overflows by which the
+ * sum does not. */
+static double value_cancelling(const job *j, int64_t index)
+{
+    uint64_t bits = mix(j->seed, (uint64_t)index);
+    uint64_t choice = mix(j->seed, bits);
+    bool large = choice % 8 == 0;
+    double value = 4 * normal(bits);
+    if (large)
+        value = (value < 0 ? -0.75 : 0.75) * j->most;
+    if (!j->factors)
+        return value;
+    double factor = j->factors[(choice >> 4) % (uint64_t)j->n_factors];
+    double other = value / factor * (large ? 1.5 : 1);
+    return choice & 8 ? other : -other;
+}
+
+void fill_cancelling(const DLTensor *tensor, bool is_first,
+                     const double *factors, int n, uint64_t seed)
+{
+    job j = {.tensor = tensor, .value = value_cancelling, .seed = seed};
+    j.factors = is_first ? NULL : factors;
+    j.n_factors = n;
     fill(&j);
 }
 

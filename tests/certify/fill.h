@@ -14,6 +14,12 @@ void fill_normal(const DLTensor *tensor, double scale, uint64_t seed);
  * exp's range, ties of f16 and bf16. */
 void fill_special(const DLTensor *tensor, uint64_t seed);
 
+/* Inputs of one call whose sums and differences cancel: the first, or another
+ * of the same seed, whose elements are the first's at their place, of either
+ * sign, over one of the factors; one in eight is near the dtype's largest. */
+void fill_cancelling(const DLTensor *tensor, bool is_first,
+                     const double *factors, int n, uint64_t seed);
+
 /* Rows along dim of eight kinds in turn, from seed on: normal, some -Inf,
  * all -Inf, one NaN, all raised by 1e4, zeros and subnormals and the largest,
  * one +Inf, all equal. */

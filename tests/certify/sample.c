@@ -65,9 +65,17 @@ static bool is_rows(const char *op)
     return strstr(op, "softmax") != NULL;
 }
 
-int sample_sets(const char *op)
+static bool is_float(const DLTensor *x)
 {
-    return is_rows(op) ? SAMPLE_SETS : SAMPLE_SETS - 1;
+    return x && (x->dtype.code == kDLFloat || x->dtype.code == kDLBfloat);
+}
+
+int sample_sets(const call *c, int n_in)
+{
+    int floats = 0;
+    for (int i = 0; i < n_in; i++)
+        floats += is_float(c->list[i]);
+    return is_rows(c->op) || floats > 1 ? SAMPLE_SETS : SAMPLE_SETS - 1;
 }
 
 static int64_t dim_of(const call *c)
@@ -79,6 +87,20 @@ static int64_t dim_of(const call *c)
     return -1;
 }
 
+/* Inputs cancel by themselves and times any float attribute of the call. */
+static void fill_sums(const call *c, int tensor, uint64_t number)
+{
+    double factors[1 + CALL_MAX_ATTRS] = {1};
+    int n = 1;
+    for (int i = 0; i < c->n_attrs; i++)
+        if (c->attrs[i].kind == KILN_ATTR_FLOAT && c->attrs[i].value.f != 0)
+            factors[n++] = c->attrs[i].value.f;
+    bool is_first = true;
+    for (int i = 0; i < tensor; i++)
+        is_first = is_first && !is_float(c->list[i]);
+    fill_cancelling(c->list[tensor], is_first, factors, n, number);
+}
+
 static void fill_input(const call *c, int tensor, int set, uint64_t number)
 {
     static const double scales[] = {1, 4, 0.25};
@@ -86,12 +108,12 @@ static void fill_input(const call *c, int tensor, int set, uint64_t number)
     uint64_t seed = number * CALL_MAX_TENSORS + (uint64_t)tensor;
     if (set == 0)
         fill_normal(x, scales[number % 3], seed);
-    else if (set == 2)
-        fill_steep(x, dim_of(c), number);
     else if (is_rows(c->op))
-        fill_rows(x, dim_of(c), number);
-    else
+        (set == 1 ? fill_rows : fill_steep)(x, dim_of(c), number);
+    else if (set == 1)
         fill_special(x, seed);
+    else
+        fill_sums(c, tensor, number);
 }
 
 /* Where an input's bytes are and how many, gaps too. */

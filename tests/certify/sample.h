@@ -7,7 +7,9 @@
 #include "call.h"
 #include "worklist.h"
 
-#define SAMPLE_SETS 3 /* normal, special, and for ops on rows steep */
+/* Normal, special; for ops on rows steep, for those of several float inputs
+ * cancelling. */
+#define SAMPLE_SETS 3
 
 typedef struct sample {
     bool kept;
@@ -32,8 +34,8 @@ typedef struct samples {
 void samples_turn_to(samples *s, const work_kernel *kernel);
 void samples_release(samples *s);
 
-/* Sets of inputs that an op has. */
-int sample_sets(const char *op);
+/* Sets of inputs that a call has. */
+int sample_sets(const call *c, int n_in);
 
 /* Fills the buffers of the call's inputs, all but their elements with
  * `around`, and gives inputs and truth; what is kept for calls to come must

@@ -126,6 +126,36 @@ static void writes_input(const void *args, int64_t first, int64_t last)
             *at(a, &a->x, u) = -1;
 }
 
+/* y = a + alpha * b of rows one after another. */
+typedef struct sum_args {
+    int64_t row_size;
+    const float *a;
+    const float *b;
+    float *y;
+    double alpha;
+} sum_args;
+
+static void sums(const void *args, int64_t first, int64_t last)
+{
+    const sum_args *s = args;
+    for (int64_t u = first; u < last; u++)
+        s->y[u] = fmaf((float)s->alpha, s->b[u], s->a[u]);
+}
+
+static void rounds_product(const void *args, int64_t first, int64_t last)
+{
+    const sum_args *s = args;
+    for (int64_t u = first; u < last; u++)
+        s->y[u] = s->a[u] + (float)s->alpha * s->b[u];
+}
+
+static void keeps_alpha(const void *args, int64_t first, int64_t last)
+{
+    const sum_args *s = args;
+    for (int64_t u = first; u < last; u++)
+        s->y[u] = (float)fma(s->alpha, (double)s->b[u], (double)s->a[u]);
+}
+
 /* --- tables --------------------------------------------------------------- */
 
 #define NO_EXPR                                                                \
@@ -157,12 +187,28 @@ static const kiln_recipe recipe = {
     .units = EXPR("rows * row", units_code),
     .grain = EXPR("1", one_code),
 };
+static const kiln_ins alpha_code[] = {{KILN_X_ATTR, 0, 0, 0}};
+/* ORDER: struct sum_args. */
+static const kiln_slot sum_slots[] = {
+    {KILN_SLOT_ROW_SIZE, 0, NO_EXPR},
+    {KILN_SLOT_DATA, 0, NO_EXPR},
+    {KILN_SLOT_DATA, 1, NO_EXPR},
+    {KILN_SLOT_DATA, 2, NO_EXPR},
+    {KILN_SLOT_FLOAT, 0, EXPR("alpha", alpha_code)},
+};
+static const kiln_recipe sum_recipe = {
+    .slots = sum_slots,
+    .n_slots = COUNT(sum_slots),
+    .units = EXPR("rows * row", units_code),
+    .grain = EXPR("1", one_code),
+};
 static const int64_t values[] = {0};
 
-#define KERNEL(fn)                                                             \
+#define KERNEL_OF(recipe, fn)                                                  \
     {                                                                          \
 #fn, "is=" #fn, values, 1, &recipe, fn, 0, NULL                        \
     }
+#define KERNEL(fn) KERNEL_OF(recipe, fn)
 
 /* CUDA: one block of one thread an element. */
 static const kiln_recipe cuda_recipe = {
@@ -196,6 +242,12 @@ static const kiln_kernel kernels[] = {
 };
 static const uint16_t configs[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
+static const kiln_kernel sum_kernels[] = {
+    KERNEL_OF(sum_recipe, sums),
+    KERNEL_OF(sum_recipe, rounds_product),
+    KERNEL_OF(sum_recipe, keeps_alpha),
+};
+
 static const kiln_op_tensor tensors[] = {
     {.name = "x", .role = KILN_IN, .keyed = 1, .dtypes = 1u << KILN_F32},
     {.name = "y",
@@ -217,23 +269,51 @@ static const kiln_op relu_op = {
     .n_axes = 1,
 };
 
+static const kiln_op_tensor sum_tensors[] = {
+    {.name = "a", .role = KILN_IN, .keyed = 1, .dtypes = 1u << KILN_F32},
+    {.name = "b", .role = KILN_IN, .keyed = 1, .dtypes = 1u << KILN_F32},
+    {.name = "y",
+     .role = KILN_OUT,
+     .like = 1,
+     .shape_rule = KILN_SHAPE_BROADCAST},
+};
+static const kiln_op_attr sum_attrs[] = {
+    {.name = "alpha", .type = KILN_TYPE_FLOAT, .f = 1}};
+static const kiln_axis sum_axes[] = {{"n", 0, EXPR("numel(a)", numel_code)}};
+static const kiln_op add_op = {
+    .name = "add",
+    .spec = "spec/op/add.yaml",
+    .tensors = sum_tensors,
+    .n_tensors = 3,
+    .attrs = sum_attrs,
+    .n_attrs = 1,
+    .routes = routes,
+    .n_routes = 1,
+    .space = KILN_SPACE_BROADCAST,
+    .axes = sum_axes,
+    .n_axes = 1,
+};
+
 static const int64_t edges[] = {64, 100000};
 static const kiln_ladder ladders[] = {{"n", edges, COUNT(edges), NULL, 0}};
 static const kiln_cell cells[] = {{KILN_CELL1(0), 0, 0, 0, 1.0f},
                                   {KILN_CELL1(1), 0, 0, 0, 1.0f}};
 static kiln_group groups[3];
 static kiln_group cuda_groups[3];
+static kiln_group sum_group;
+static kiln_op_keys sum_keys = {"add", &sum_group, 1, sum_kernels,
+                                COUNT(sum_kernels)};
 static kiln_op_keys keys = {"relu", groups, 3, kernels, COUNT(kernels)};
 static kiln_op_keys cuda_keys = {"relu", cuda_groups, 3, cuda_kernels,
                                  COUNT(cuda_kernels)};
 
-static const kiln_op *const ops[] = {&relu_op};
-static const kiln_op_keys *const op_keys[] = {&keys};
-static const kiln_op_keys *const cuda_op_keys[] = {&cuda_keys};
+static const kiln_op *const ops[] = {&add_op, &relu_op};
+static const kiln_op_keys *const op_keys[] = {&sum_keys, &keys};
+static const kiln_op_keys *const cuda_op_keys[] = {NULL, &cuda_keys};
 static const char *const devices[] = {"Some Device"};
-static const kiln_tier_table base = {"cpu", "base", devices, 1, op_keys, 1};
-static const kiln_tier_table sm80 = {"sm80", "", devices, 1, cuda_op_keys, 1};
-static const kiln_tier_table sm90 = {"sm90", "", devices, 1, cuda_op_keys, 1};
+static const kiln_tier_table base = {"cpu", "base", devices, 1, op_keys, 2};
+static const kiln_tier_table sm80 = {"sm80", "", devices, 1, cuda_op_keys, 2};
+static const kiln_tier_table sm90 = {"sm90", "", devices, 1, cuda_op_keys, 2};
 static const kiln_tier_table *const tiers[] = {&base, &sm80, &sm90};
 static const kiln_arch archs[] = {
     {"a100", "sm80", 0, NULL, 0, "", 80},
@@ -248,7 +328,7 @@ const kiln_tables kiln_generated_tables = {
     .archs = archs,
     .n_archs = COUNT(archs),
     .ops = ops,
-    .n_ops = 1,
+    .n_ops = COUNT(ops),
     .tiers = tiers,
     .n_tiers = COUNT(tiers),
 };
@@ -260,21 +340,36 @@ static int by_packed(const void *a, const void *b)
     return (pa > pb) - (pa < pb);
 }
 
+static bool fill_group(kiln_group *group, const kiln_op *op, int layout,
+                       const uint16_t *list, int n)
+{
+    static char texts[4][KILN_KEY_TEXT];
+    static int used;
+    kiln_key key = {.op = op, .layout = (uint8_t)layout};
+    char *text = texts[used++ % COUNT(texts)];
+    for (int i = 0; i < op->n_tensors; i++)
+        key.dtypes[i] = KILN_F32;
+    if (!kiln_group_pack(&key, &group->packed))
+        return false;
+    kiln_group_text(&key, text, KILN_KEY_TEXT);
+    group->text = text;
+    group->cells = cells;
+    group->n_cells = COUNT(cells);
+    group->configs = list;
+    group->n_configs = n;
+    return true;
+}
+
 int certify_tables_init(void **state)
 {
-    static char texts[3][KILN_KEY_TEXT];
     (void)state;
+    if (!fill_group(&sum_group, &add_op, KILN_CONTIGUOUS, configs,
+                    COUNT(sum_kernels)))
+        return 1;
     for (int layout = KILN_CONTIGUOUS; layout <= KILN_GENERAL; layout++) {
-        kiln_key key = {.op = &relu_op, .layout = (uint8_t)layout};
-        key.dtypes[0] = key.dtypes[1] = KILN_F32;
-        if (!kiln_group_pack(&key, &groups[layout].packed))
+        if (!fill_group(&groups[layout], &relu_op, layout, configs,
+                        COUNT(configs)))
             return 1;
-        kiln_group_text(&key, texts[layout], KILN_KEY_TEXT);
-        groups[layout].text = texts[layout];
-        groups[layout].cells = cells;
-        groups[layout].n_cells = COUNT(cells);
-        groups[layout].configs = configs;
-        groups[layout].n_configs = COUNT(configs);
         cuda_groups[layout] = groups[layout];
         cuda_groups[layout].configs = cuda_configs;
         cuda_groups[layout].n_configs = COUNT(cuda_configs);

@@ -1,8 +1,8 @@
-/* certify_tables.h: tables of an op "relu" of f32 for the tests of the
- * certification runner. Of its configs "is=NAME" all but is=right are wrong,
+/* certify_tables.h: tables of ops "relu" and "add" of f32 for the tests of the
+ * certification runner. Of relu's configs "is=NAME" all but is=right are wrong,
  * each in the way that its kernel's name says. Kernels of the tiers sm80 and
  * sm90, "cuda_NAME", are functions of the program, which the emulated driver
- * finds there.
+ * finds there. Of add's, on the cpu alone, is=sums is right.
  */
 #ifndef KILN_TESTS_CERTIFY_TABLES_H
 #define KILN_TESTS_CERTIFY_TABLES_H

@@ -237,6 +237,32 @@ static void test_special(void **state)
     call_release(&buffers);
 }
 
+/* At each place a multiple of the second input gives or takes the first, but
+ * where it is large. */
+static void test_cancelling(void **state)
+{
+    (void)state;
+    const double factors[] = {1, -0.7};
+    call_buffers buffers = {0};
+    int large = 0;
+    parse("op a=f64[4000] b=f64[4000]:[2]+1");
+    assert_true(call_place(&parsed, &buffers, false));
+    for (int i = 0; i < 2; i++)
+        fill_cancelling(parsed.list[i], i == 0, factors, 2, 5);
+    for (int64_t i = 0; i < 4000; i++) {
+        double a = truth_read(parsed.list[0], i);
+        double b = truth_read(parsed.list[1], i);
+        double left = fabs(a), at_07 = fabs(fabs(0.7 * b) - left);
+        double least = fmin(fabs(fabs(b) - left), at_07);
+        if (left > 1e300)
+            large++;
+        else
+            assert_true(least <= 0x1p-52 * left);
+    }
+    assert_in_range(large, 400, 600);
+    call_release(&buffers);
+}
+
 static void test_rows(void **state)
 {
     (void)state;
@@ -290,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_gather_and_paint),
         cmocka_unit_test(test_normal),
         cmocka_unit_test(test_special),
+        cmocka_unit_test(test_cancelling),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_raw),
     };

@@ -124,6 +124,32 @@ static void test_names_failures(void **state)
     assert_string_equal(result.check, "context");
 }
 
+/* A product that is rounded before a sum that cancels, and an attribute that is
+ * not of the type computed in: at 1 both are right. */
+static void test_dynamic_attribute(void **state)
+{
+    (void)state;
+    char *sum_calls[] = {
+        (char[]){"add a=f32[4099] b=f32[4099] y=f32[4099]"},
+        (char[]){"add a=f32[4099]+1 b=f32[4099] y=f32[4099] alpha=-0.7"}};
+    static const char *const names[] = {"sums", "rounds_product",
+                                        "keeps_alpha"};
+    for (int i = 0; i < 6; i++) {
+        char config[64], note[NOTE];
+        correct_result result;
+        snprintf(config, sizeof config, "is=%s", names[i % 3]);
+        work_kernel k = work(config, names[i % 3]);
+        k.op = "add";
+        k.calls = sum_calls;
+        k.n_calls = 1 + i / 3;
+        run(&k, &result, note, sizeof note);
+        bool wrong = i > 3;
+        assert_string_equal(result.check, wrong ? "truth" : "");
+        assert_true(!wrong || strstr(result.detail, "alpha=-0.7"));
+        assert_true(wrong || result.cases == 3 * k.n_calls);
+    }
+}
+
 /* --- times ---------------------------------------------------------------- */
 
 static void take(void *user, const work_key *key, const timing_result *result)
@@ -174,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_accepts_right),
         cmocka_unit_test(test_refuses_wrong),
         cmocka_unit_test(test_names_failures),
+        cmocka_unit_test(test_dynamic_attribute),
         cmocka_unit_test(test_timing),
     };
     return cmocka_run_group_tests(tests, certify_tables_init, NULL);
