@@ -4,7 +4,10 @@
 #include <string.h>
 
 const form forms[] = {
-    {"add", FORM_BROADCAST, {"", " alpha=-0.75", " alpha=1"}},
+    {"add",
+     FORM_BROADCAST,
+     {"", " alpha=1", " alpha=-0.7", " alpha=1.1", " alpha=-2.0", " alpha=0.0",
+      " alpha=1e-41", " alpha=-3e38"}},
     {"copy", FORM_CONVERT, {""}},
     {"exp", FORM_MAP, {""}},
     {"gelu", FORM_MAP, {"", " approximate=none", " approximate=tanh"}},

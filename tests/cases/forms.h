@@ -7,6 +7,7 @@
 
 #define FORMS_INPUTS 3
 #define FORMS_TENSORS (FORMS_INPUTS + 1)
+#define FORMS_ATTRS 8
 
 typedef enum form_kind {
     FORM_MAP,       /* one input, y like it */
@@ -19,7 +20,8 @@ typedef enum form_kind {
 typedef struct form {
     const char *op;
     form_kind kind;
-    const char *attrs[3]; /* one of them is given; the first is "" */
+    /* one of them is given; the first is "" */
+    const char *attrs[FORMS_ATTRS];
 } form;
 
 extern const form forms[];

@@ -167,7 +167,7 @@ static void random_call(dice *d, const form *f, char *text, size_t cap)
         used += put_tensor(d, text + used, cap - used, forms_name(f, i),
                            dtypes[i], &own, i == n);
     }
-    while (attrs < 3 && f->attrs[attrs] != NULL) {
+    while (attrs < FORMS_ATTRS && f->attrs[attrs] != NULL) {
         attrs++;
     }
     used += (size_t)snprintf(text + used, cap - used, "%s",
@@ -239,9 +239,11 @@ static bool check_cost(trial *t, const kiln_plan *plan)
 static void fill(dice *d, trial *t)
 {
     const uint64_t seed = roll(d) >> 8;
-    /* Limits of add hold where alpha * b is exact, or below 8. */
-    const bool rounds = strstr(t->call.text, "alpha=-0.75") != NULL;
-    const int kind = rounds ? 2 : (int)below(d, 3);
+    const int kind = (int)below(d, 4);
+    const kiln_attr *attr = t->call.n_attrs > 0 ? t->call.attrs : NULL;
+    const bool is_factor =
+        attr && attr->kind == KILN_ATTR_FLOAT && attr->value.f != 0;
+    const double factor = is_factor ? attr->value.f : 1;
 
     for (int i = 0; i < t->call.n_tensors - 1; i++) {
         const DLTensor *x = t->call.list[i];
@@ -249,6 +251,8 @@ static void fill(dice *d, trial *t)
             fill_special(x, seed + (uint64_t)i);
         } else if (kind == 1) {
             fill_rows(x, -1, seed + (uint64_t)i);
+        } else if (kind == 2) {
+            fill_cancelling(x, i == 0, &factor, 1, seed);
         } else {
             fill_normal(x, 3, seed + (uint64_t)i);
         }

@@ -57,7 +57,7 @@ struct add_map_bf16_f32_general_args {
 KILN_INLINE float add_map_bf16_f32_contiguous_block4096_value(
     const float a, const float b, const float alpha)
 {
-    return kiln_mad_f32(alpha, b, a);
+    return kiln_fma_f32(alpha, b, a);
 }
 
 void add_map_bf16_f32_contiguous_block4096(
@@ -107,7 +107,7 @@ void add_map_bf16_f32_contiguous_block4096(
 KILN_INLINE float add_map_bf16_f32_general_block4096_value(
     const float a, const float b, const float alpha)
 {
-    return kiln_mad_f32(alpha, b, a);
+    return kiln_fma_f32(alpha, b, a);
 }
 
 void add_map_bf16_f32_general_block4096(
@@ -166,7 +166,7 @@ void add_map_bf16_f32_general_block4096(
 KILN_INLINE float add_map_bf16_f32_inner_block4096_value(
     const float a, const float b, const float alpha)
 {
-    return kiln_mad_f32(alpha, b, a);
+    return kiln_fma_f32(alpha, b, a);
 }
 
 void add_map_bf16_f32_inner_block4096(

@@ -57,7 +57,7 @@ struct add_map_f64_general_args {
 KILN_INLINE double add_map_f64_contiguous_block4096_value(
     const double a, const double b, const double alpha)
 {
-    return kiln_mad_f64(alpha, b, a);
+    return kiln_fma_f64(alpha, b, a);
 }
 
 void add_map_f64_contiguous_block4096(
@@ -107,7 +107,7 @@ void add_map_f64_contiguous_block4096(
 KILN_INLINE double add_map_f64_general_block4096_value(
     const double a, const double b, const double alpha)
 {
-    return kiln_mad_f64(alpha, b, a);
+    return kiln_fma_f64(alpha, b, a);
 }
 
 void add_map_f64_general_block4096(
@@ -166,7 +166,7 @@ void add_map_f64_general_block4096(
 KILN_INLINE double add_map_f64_inner_block4096_value(
     const double a, const double b, const double alpha)
 {
-    return kiln_mad_f64(alpha, b, a);
+    return kiln_fma_f64(alpha, b, a);
 }
 
 void add_map_f64_inner_block4096(

@@ -37,2689 +37,944 @@ enum {
     ELEMENTS_AT_58720256,
 };
 
-/* Kernels. */
-enum {
-    MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0,
-    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
-    MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
-    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
-    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
-    MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0,
-    MAP_BF16_F32_INNER_A16_T256_V16_U1_S0,
-    MAP_BF16_F32_INNER_A1_T256_V16_U1_S0,
-    MAP_BF16_F32_INNER_A1_T256_V16_U4_S0,
-    MAP_BF16_GENERAL_A1_T256_V16_U1_S0,
-    MAP_BF16_GENERAL_A1_T256_V16_U4_S0,
-    MAP_BF16_INNER_A16_T256_V16_U1_S0,
-    MAP_BF16_INNER_A1_T256_V16_U1_S0,
-    MAP_BF16_INNER_A1_T256_V16_U4_S0,
-    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
-    MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
-    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
-    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
-    MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F16_F32_INNER_A16_T256_V16_U1_S0,
-    MAP_F16_F32_INNER_A1_T256_V16_U1_S0,
-    MAP_F16_F32_INNER_A1_T256_V16_U4_S0,
-    MAP_F16_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F16_GENERAL_A1_T256_V16_U4_S0,
-    MAP_F16_INNER_A16_T256_V16_U1_S0,
-    MAP_F16_INNER_A1_T256_V16_U1_S0,
-    MAP_F16_INNER_A1_T256_V16_U4_S0,
-    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
-    MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
-    MAP_F32_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F32_INNER_A16_T256_V16_U1_S0,
-    MAP_F32_INNER_A1_T256_V16_U1_S0,
-    MAP_F32_INNER_A1_T256_V16_U4_S0,
-    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
-    MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F64_F32_INNER_A16_T256_V16_U1_S0,
-    MAP_F64_F32_INNER_A16_T256_V4_U1_S0,
-    MAP_F64_F32_INNER_A1_T256_V16_U1_S0,
-    MAP_F64_F32_INNER_A1_T256_V16_U4_S0,
-    MAP_F64_GENERAL_A1_T256_V16_U1_S0,
-    MAP_F64_INNER_A16_T256_V16_U1_S0,
-    MAP_F64_INNER_A16_T256_V4_U1_S0,
-    MAP_F64_INNER_A1_T256_V16_U1_S0,
-    MAP_F64_INNER_A1_T256_V16_U4_S0,
-};
-
-static const kiln_ins add_map_contiguous_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 8, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous =
-    {add_map_contiguous_slots, 5, {"cdiv(cols, threads * unroll * 8)", add_map_contiguous_units_code, 7}, {"1", add_map_contiguous_grain_code, 1}, {"threads", add_map_contiguous_threads_code, 1}, {"0", add_map_contiguous_shared_code, 1}, {"1", add_map_contiguous_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_bf16_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_bf16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_bf16_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_bf16 =
-    {add_map_contiguous_bf16_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_bf16_bf16_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_bf16_bf16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_bf16_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_bf16_bf16_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_bf16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_bf16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_bf16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_bf16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_bf16_bf16 =
-    {add_map_contiguous_bf16_bf16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_bf16_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_bf16_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_bf16_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_bf16_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 4, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_bf16_f32 =
-    {add_map_contiguous_bf16_f32_slots, 5, {"cdiv(cols, threads * unroll * 4)", add_map_contiguous_bf16_f32_units_code, 7}, {"1", add_map_contiguous_bf16_f32_grain_code, 1}, {"threads", add_map_contiguous_bf16_f32_threads_code, 1}, {"0", add_map_contiguous_bf16_f32_shared_code, 1}, {"1", add_map_contiguous_bf16_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_bf16_f32_bf16_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_f32_bf16_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_bf16_f32_bf16_f32 =
-    {add_map_contiguous_bf16_f32_bf16_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_bf16_f32_bf16_f32_units_code, 7}, {"1", add_map_contiguous_bf16_f32_bf16_f32_grain_code, 1}, {"threads", add_map_contiguous_bf16_f32_bf16_f32_threads_code, 1}, {"0", add_map_contiguous_bf16_f32_bf16_f32_shared_code, 1}, {"1", add_map_contiguous_bf16_f32_bf16_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_general_slots_12_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_general_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_ROW_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_ROW_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_general_slots_12_expr_code, 1}},
-};
-
-static const kiln_ins add_map_general_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_general_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_general_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_general_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_general_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_general =
-    {add_map_general_slots, 13, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_general_units_code, 9}, {"1", add_map_general_grain_code, 1}, {"threads", add_map_general_threads_code, 1}, {"0", add_map_general_shared_code, 1}, {"1", add_map_general_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 4, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner =
-    {add_map_inner_slots, 10, {"cdiv(rows * cdiv(cols, 4), threads * unroll)", add_map_inner_units_code, 9}, {"1", add_map_inner_grain_code, 1}, {"threads", add_map_inner_threads_code, 1}, {"0", add_map_inner_shared_code, 1}, {"1", add_map_inner_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_bf16_f32_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_bf16_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_bf16_f32_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_bf16_f32_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_bf16_f32 =
-    {add_map_inner_bf16_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_bf16_f32_units_code, 9}, {"1", add_map_inner_bf16_f32_grain_code, 1}, {"threads", add_map_inner_bf16_f32_threads_code, 1}, {"0", add_map_inner_bf16_f32_shared_code, 1}, {"1", add_map_inner_bf16_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_bf16_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_bf16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_bf16_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_bf16_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 8, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_bf16 =
-    {add_map_inner_bf16_slots, 10, {"cdiv(rows * cdiv(cols, 8), threads * unroll)", add_map_inner_bf16_units_code, 9}, {"1", add_map_inner_bf16_grain_code, 1}, {"threads", add_map_inner_bf16_threads_code, 1}, {"0", add_map_inner_bf16_shared_code, 1}, {"1", add_map_inner_bf16_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_bf16_bf16_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_bf16_bf16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_bf16_bf16_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_bf16_bf16_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_bf16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_bf16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_bf16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_bf16_bf16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_bf16_bf16 =
-    {add_map_inner_bf16_bf16_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_bf16_bf16_units_code, 9}, {"1", add_map_inner_bf16_bf16_grain_code, 1}, {"threads", add_map_inner_bf16_bf16_threads_code, 1}, {"0", add_map_inner_bf16_bf16_shared_code, 1}, {"1", add_map_inner_bf16_bf16_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f16_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f16_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f16 =
-    {add_map_contiguous_f16_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f16_units_code, 7}, {"1", add_map_contiguous_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_threads_code, 1}, {"0", add_map_contiguous_f16_shared_code, 1}, {"1", add_map_contiguous_f16_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f16_f16_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f16_f16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f16_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f16_f16_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f16_f16 =
-    {add_map_contiguous_f16_f16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f16_f16_units_code, 7}, {"1", add_map_contiguous_f16_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_f16_threads_code, 1}, {"0", add_map_contiguous_f16_f16_shared_code, 1}, {"1", add_map_contiguous_f16_f16_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f16_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f16_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 4, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f16_f32 =
-    {add_map_contiguous_f16_f32_slots, 5, {"cdiv(cols, threads * unroll * 4)", add_map_contiguous_f16_f32_units_code, 7}, {"1", add_map_contiguous_f16_f32_grain_code, 1}, {"threads", add_map_contiguous_f16_f32_threads_code, 1}, {"0", add_map_contiguous_f16_f32_shared_code, 1}, {"1", add_map_contiguous_f16_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f16_f32_f16_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f16_f32_f16_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f32_f16_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_f16_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_f16_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_f16_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_f16_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f16_f32_f16_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f16_f32_f16_f32 =
-    {add_map_contiguous_f16_f32_f16_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f16_f32_f16_f32_units_code, 7}, {"1", add_map_contiguous_f16_f32_f16_f32_grain_code, 1}, {"threads", add_map_contiguous_f16_f32_f16_f32_threads_code, 1}, {"0", add_map_contiguous_f16_f32_f16_f32_shared_code, 1}, {"1", add_map_contiguous_f16_f32_f16_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f16_f32_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f16_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_f32_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f16_f32_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f16_f32 =
-    {add_map_inner_f16_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f16_f32_units_code, 9}, {"1", add_map_inner_f16_f32_grain_code, 1}, {"threads", add_map_inner_f16_f32_threads_code, 1}, {"0", add_map_inner_f16_f32_shared_code, 1}, {"1", add_map_inner_f16_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f16_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f16_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 8, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f16 =
-    {add_map_inner_f16_slots, 10, {"cdiv(rows * cdiv(cols, 8), threads * unroll)", add_map_inner_f16_units_code, 9}, {"1", add_map_inner_f16_grain_code, 1}, {"threads", add_map_inner_f16_threads_code, 1}, {"0", add_map_inner_f16_shared_code, 1}, {"1", add_map_inner_f16_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f16_f16_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f16_f16_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_f16_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f16_f16_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f16_f16_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f16_f16 =
-    {add_map_inner_f16_f16_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f16_f16_units_code, 9}, {"1", add_map_inner_f16_f16_grain_code, 1}, {"threads", add_map_inner_f16_f16_threads_code, 1}, {"0", add_map_inner_f16_f16_shared_code, 1}, {"1", add_map_inner_f16_f16_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 4, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f32 =
-    {add_map_contiguous_f32_slots, 5, {"cdiv(cols, threads * unroll * 4)", add_map_contiguous_f32_units_code, 7}, {"1", add_map_contiguous_f32_grain_code, 1}, {"threads", add_map_contiguous_f32_threads_code, 1}, {"0", add_map_contiguous_f32_shared_code, 1}, {"1", add_map_contiguous_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f32_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f32_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f32_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f32_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f32_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f32_f32 =
-    {add_map_contiguous_f32_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f32_f32_units_code, 7}, {"1", add_map_contiguous_f32_f32_grain_code, 1}, {"threads", add_map_contiguous_f32_f32_threads_code, 1}, {"0", add_map_contiguous_f32_f32_shared_code, 1}, {"1", add_map_contiguous_f32_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f32_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f32_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f32_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f32 =
-    {add_map_inner_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f32_units_code, 9}, {"1", add_map_inner_f32_grain_code, 1}, {"threads", add_map_inner_f32_threads_code, 1}, {"0", add_map_inner_f32_shared_code, 1}, {"1", add_map_inner_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f64_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f64_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f64_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f64 =
-    {add_map_contiguous_f64_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f64_units_code, 7}, {"1", add_map_contiguous_f64_grain_code, 1}, {"threads", add_map_contiguous_f64_threads_code, 1}, {"0", add_map_contiguous_f64_shared_code, 1}, {"1", add_map_contiguous_f64_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f64_f64_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f64_f64_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_f64_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f64_f64_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f64_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f64_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f64_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f64_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f64_f64 =
-    {add_map_contiguous_f64_f64_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f64_f64_units_code, 7}, {"1", add_map_contiguous_f64_f64_grain_code, 1}, {"threads", add_map_contiguous_f64_f64_threads_code, 1}, {"0", add_map_contiguous_f64_f64_shared_code, 1}, {"1", add_map_contiguous_f64_f64_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f64_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f64_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f64_f32 =
-    {add_map_contiguous_f64_f32_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f64_f32_units_code, 7}, {"1", add_map_contiguous_f64_f32_grain_code, 1}, {"threads", add_map_contiguous_f64_f32_threads_code, 1}, {"0", add_map_contiguous_f64_f32_shared_code, 1}, {"1", add_map_contiguous_f64_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_contiguous_f64_f32_f64_f32_slots_4_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_contiguous_f64_f32_f64_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_f32_f64_f32_slots_4_expr_code, 1}},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_f64_f32_units_code[] = {
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_f64_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_f64_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_f64_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_contiguous_f64_f32_f64_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_contiguous_f64_f32_f64_f32 =
-    {add_map_contiguous_f64_f32_f64_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f64_f32_f64_f32_units_code, 7}, {"1", add_map_contiguous_f64_f32_f64_f32_grain_code, 1}, {"threads", add_map_contiguous_f64_f32_f64_f32_threads_code, 1}, {"0", add_map_contiguous_f64_f32_f64_f32_shared_code, 1}, {"1", add_map_contiguous_f64_f32_f64_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f64_f32_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f64_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_f32_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f64_f32_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f64_f32 =
-    {add_map_inner_f64_f32_slots, 10, {"cdiv(rows * cdiv(cols, 2), threads * unroll)", add_map_inner_f64_f32_units_code, 9}, {"1", add_map_inner_f64_f32_grain_code, 1}, {"threads", add_map_inner_f64_f32_threads_code, 1}, {"0", add_map_inner_f64_f32_shared_code, 1}, {"1", add_map_inner_f64_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f64_f32_f64_f32_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f64_f32_f64_f32_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_f32_f64_f32_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f64_f32_f64_f32_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_f64_f32_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_f64_f32_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_f64_f32_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f32_f64_f32_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f64_f32_f64_f32 =
-    {add_map_inner_f64_f32_f64_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f64_f32_f64_f32_units_code, 9}, {"1", add_map_inner_f64_f32_f64_f32_grain_code, 1}, {"threads", add_map_inner_f64_f32_f64_f32_threads_code, 1}, {"0", add_map_inner_f64_f32_f64_f32_shared_code, 1}, {"1", add_map_inner_f64_f32_f64_f32_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f64_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f64_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f64_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 2, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f64 =
-    {add_map_inner_f64_slots, 10, {"cdiv(rows * cdiv(cols, 2), threads * unroll)", add_map_inner_f64_units_code, 9}, {"1", add_map_inner_f64_grain_code, 1}, {"threads", add_map_inner_f64_threads_code, 1}, {"0", add_map_inner_f64_shared_code, 1}, {"1", add_map_inner_f64_cluster_code, 1}};
-
-static const kiln_ins add_map_inner_f64_f64_slots_9_expr_code[] = {
-    {KILN_X_ATTR, 0, 0, 0.0},
-};
-
-static const kiln_slot add_map_inner_f64_f64_slots[] = {
-    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
-    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
-    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
-    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
-    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
-    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_f64_slots_9_expr_code, 1}},
-};
-
-static const kiln_ins add_map_inner_f64_f64_units_code[] = {
-    {KILN_X_LET, 0, 0, 0.0},
-    {KILN_X_LET, 0, 1, 0.0},
-    {KILN_X_INT, 0, 1, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 0, 0.0},
-    {KILN_X_CONFIG, 0, 2, 0.0},
-    {KILN_X_MUL, 0, 0, 0.0},
-    {KILN_X_CDIV, 2, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f64_grain_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f64_threads_code[] = {
-    {KILN_X_CONFIG, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f64_shared_code[] = {
-    {KILN_X_INT, 0, 0, 0.0},
-};
-
-static const kiln_ins add_map_inner_f64_f64_cluster_code[] = {
-    {KILN_X_INT, 0, 1, 0.0},
-};
-
-static const kiln_recipe add_map_inner_f64_f64 =
-    {add_map_inner_f64_f64_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f64_f64_units_code, 9}, {"1", add_map_inner_f64_f64_grain_code, 1}, {"threads", add_map_inner_f64_f64_threads_code, 1}, {"0", add_map_inner_f64_f64_shared_code, 1}, {"1", add_map_inner_f64_f64_cluster_code, 1}};
-
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9712f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9712f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9888f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.005f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.006f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.021f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.038f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.066f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.072f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.133f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.147f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.237f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.515f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.909f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.613f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.781f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 6.094f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 14.76f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 28.54f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 55.3f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 108.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 214.6f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 425.7f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_contiguous_align1_configs[] = {
-    MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.008f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.0f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.011f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.027f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.032f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.029f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.08f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.109f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.128f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.173f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.179f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.294f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.442f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.757f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.486f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.693f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.89f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 24.92f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.36f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.58f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 186.5f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 370.9f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs[] = {
-    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.23f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.234f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.245f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.269f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.298f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.331f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.362f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.472f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.518f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.603f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.042f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 3.005f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 4.829f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 8.16f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 15.03f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 30.11f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 58.25f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 113.8f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 225.6f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 446.5f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 888.8f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_inner_align1_configs[] = {
-    MAP_F16_INNER_A1_T256_V16_U1_S0, MAP_F16_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.272f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.286f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.286f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.296f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.312f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.339f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.376f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.368f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.406f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.421f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.45f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.482f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.582f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.784f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.128f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.838f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 4.322f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 12.45f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 24.99f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 48.21f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 94.05f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 186.0f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 366.3f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_inner_align16_configs[] = {
-    MAP_F16_INNER_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.251f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.253f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.253f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.288f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.309f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.331f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.363f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.379f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.493f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.566f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.693f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.187f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.261f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.342f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.495f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 18.83f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 37.57f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 71.7f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 142.1f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 277.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 550.9f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 1094.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_general_align1_configs[] = {
-    MAP_F16_GENERAL_A1_T256_V16_U1_S0, MAP_F16_GENERAL_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9472f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9584f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9648f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9808f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9776f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.006f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.014f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.048f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.066f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.12f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.149f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.28f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.504f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.144f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.002f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 4.659f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 9.613f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 21.6f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 41.38f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 80.48f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 158.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 314.4f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 624.2f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_configs[] = {
-    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.0f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.006f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.014f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.013f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.058f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.082f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.106f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.133f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.155f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.246f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.379f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.685f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.2f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.398f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.883f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 21.09f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 40.77f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 79.34f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 158.1f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 312.2f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 620.8f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs[] = {
-    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.25f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.256f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.259f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.282f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.32f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.328f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.368f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.387f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.509f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.544f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.675f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.062f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.019f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 4.816f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 8.108f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 15.74f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 30.65f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 59.43f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 115.6f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 228.6f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 453.3f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 901.6f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_configs[] = {
-    MAP_F16_F32_INNER_A1_T256_V16_U1_S0, MAP_F16_F32_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.285f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.286f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.306f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.326f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.346f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.331f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.368f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.379f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.446f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.454f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.592f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.774f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.104f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.798f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.035f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 8.848f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 21.92f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 41.74f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 81.97f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 161.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 317.7f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 629.8f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_configs[] = {
-    MAP_F16_F32_INNER_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.262f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.306f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.302f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.326f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.336f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.387f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.421f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.523f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.614f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.838f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.386f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.36f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.394f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.954f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 29.41f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 55.86f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 109.6f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 216.8f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 429.9f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 851.0f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1700.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_general_align1_configs[] = {
-    MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9744f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.013f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.016f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.035f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.026f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.066f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.096f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.117f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.165f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.178f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.517f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.89f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.53f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.784f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 6.093f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 14.64f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 28.54f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 55.15f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 108.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 213.8f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 425.6f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_configs[] = {
-    MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.968f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9648f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.984f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9968f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.035f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.038f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.066f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.067f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.093f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.115f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.178f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.186f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.317f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.442f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.749f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.427f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.677f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0, 0, 0, 11.69f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 25.11f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.62f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.64f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 187.3f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 370.5f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs[] = {
-    MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_BF16_CONTIGUOUS_A16_T256_V16_U2_S0,
-    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.224f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.237f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.245f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.256f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.272f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.286f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.304f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.341f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.354f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.462f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.502f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.597f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.029f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.979f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 4.813f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 8.365f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 15.09f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 30.19f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 58.58f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 114.4f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 226.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 449.0f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 893.3f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_inner_align1_configs[] = {
-    MAP_BF16_INNER_A1_T256_V16_U1_S0, MAP_BF16_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.242f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.256f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.258f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.277f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.315f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.331f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.339f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.37f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.374f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.418f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.443f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.566f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.733f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.09f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.858f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 4.253f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 12.31f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 24.96f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 48.03f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 93.92f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 185.5f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 367.3f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_inner_align16_configs[] = {
-    MAP_BF16_INNER_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.237f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.214f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.222f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.288f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.278f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.299f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.314f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.371f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.37f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.502f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.547f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.68f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.2f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.274f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.35f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.662f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 18.98f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 37.22f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 71.49f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 141.7f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 277.5f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 549.6f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 1094.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_general_align1_configs[] = {
-    MAP_BF16_GENERAL_A1_T256_V16_U1_S0, MAP_BF16_GENERAL_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9888f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9984f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.01f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.027f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.03f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.051f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.091f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.114f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.16f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.174f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.317f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.533f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.077f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.978f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 4.67f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 9.512f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 21.61f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 41.39f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 81.23f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 159.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 314.2f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 626.3f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_configs[] = {
-    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.008f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9984f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.01f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.029f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.051f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.059f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.064f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.094f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.101f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.139f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.157f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.259f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.414f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.685f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.238f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.413f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.894f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 21.09f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 40.88f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 79.79f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 158.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 312.1f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 621.6f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_configs[] = {
-    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
-    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.248f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.253f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.251f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.277f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.291f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.315f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.323f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.365f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.384f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.499f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.534f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.688f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.066f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.037f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 4.83f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 8.086f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 15.67f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 30.58f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 59.38f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 115.3f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 228.4f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 452.6f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 899.9f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_configs[] = {
-    MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, MAP_BF16_F32_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.272f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.275f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.298f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.325f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.341f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.338f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.357f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.387f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.437f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.445f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.597f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.749f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.066f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.776f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.019f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 8.92f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 21.95f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 41.81f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 81.82f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 161.3f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 317.2f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 629.4f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_configs[] = {
-    MAP_BF16_F32_INNER_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.27f},
-    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.269f},
-    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.278f},
-    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.306f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.309f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.344f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.341f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.381f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.422f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.52f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.624f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.864f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.37f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.357f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.44f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 10.13f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 29.25f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 56.46f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 109.6f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 216.5f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 428.9f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 851.7f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1700.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_configs[] = {
-    MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9584f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9664f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9776f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9776f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9808f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.01f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.019f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.037f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.066f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.115f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.13f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.301f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.55f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.174f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.03f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 4.75f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 12.65f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 25.19f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 48.09f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 94.88f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 187.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 370.3f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 737.3f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f32_contiguous_align1_configs[] = {
-    MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9552f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9584f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.968f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9856f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.976f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.006f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.014f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.05f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.067f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.115f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.118f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.229f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.443f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.749f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.326f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.589f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.87f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 25.15f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.45f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.4f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 187.3f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 368.9f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 737.2f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f32_contiguous_align16_configs[] = {
-    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.218f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.216f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.248f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.277f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.277f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.31f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.323f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.362f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.379f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.507f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.542f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.666f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.038f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.014f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 4.77f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 8.01f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 16.66f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 31.32f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 60.23f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 117.4f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 231.7f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 459.6f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 912.9f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f32_inner_align1_configs[] = {
-    MAP_F32_INNER_A1_T256_V16_U1_S0, MAP_F32_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.259f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.272f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.291f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.317f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.358f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.379f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.37f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.402f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.414f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.467f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.485f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.618f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.792f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.152f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.842f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.146f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 12.36f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 25.12f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 48.21f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 94.26f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 186.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 367.4f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 731.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f32_inner_align16_configs[] = {
-    MAP_F32_INNER_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.234f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.275f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.307f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.302f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.344f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.352f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.39f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.421f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.536f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.624f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.83f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.32f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.306f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.32f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 12.85f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 32.93f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 63.29f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 124.0f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 245.8f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 485.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 966.6f},
-    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1926.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f32_general_align1_configs[] = {
-    MAP_F32_GENERAL_A1_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9872f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.011f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.03f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.042f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.054f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.078f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.085f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.13f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.134f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.211f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.264f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.482f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.827f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.651f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 4.037f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 8.83f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 22.18f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 42.13f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 82.11f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 164.7f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 320.4f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 640.3f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_configs[] = {
-    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
-    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9968f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9984f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.045f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.066f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.077f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.078f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.109f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.125f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.155f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.186f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.392f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.68f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.261f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.462f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 8.441f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 21.19f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 40.81f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 79.9f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 158.9f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 312.2f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 621.6f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_configs[] = {
-    MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.19f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.23f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.24f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.264f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.29f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.309f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.346f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.362f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.49f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.547f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.747f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.342f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.214f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 5.061f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 10.24f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 22.43f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 41.8f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 81.65f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 160.5f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 314.1f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 623.4f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_configs[] = {
-    MAP_F64_F32_INNER_A1_T256_V16_U1_S0, MAP_F64_F32_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.198f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.229f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.234f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.261f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.264f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.29f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.293f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.342f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.354f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.483f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.518f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.68f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.12f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.832f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.176f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 9.128f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 22.16f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 42.0f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 82.45f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 161.8f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 319.4f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 636.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_configs[] = {
-    MAP_F64_F32_INNER_A16_T256_V16_U1_S0, MAP_F64_F32_INNER_A16_T256_V4_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.242f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.315f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.341f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.355f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.381f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.398f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.442f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.458f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.597f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.813f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.157f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.056f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 4.282f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 8.02f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 28.25f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 54.85f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 107.2f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 213.9f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 424.8f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 847.1f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1691.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_general_align1_configs[] = {
-    MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9808f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.016f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.035f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.056f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.067f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.09f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.101f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.128f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.144f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.232f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.283f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.509f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.898f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.741f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 4.216f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 12.96f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 25.59f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 49.49f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 97.41f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 192.0f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 379.6f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 754.5f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs[] = {
-    MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.006f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.011f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.042f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.078f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.091f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.104f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.128f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.144f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.173f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.203f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.294f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.432f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.758f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.352f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.618f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.86f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 24.97f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.46f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.46f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 187.5f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 371.0f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 738.7f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_contiguous_align16_configs[] = {
-    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.192f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.224f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.235f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.274f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.294f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.309f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.358f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.362f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.475f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.552f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.795f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 2.349f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 3.296f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 5.299f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 13.68f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 25.84f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 49.22f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 95.1f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 188.4f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 372.3f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 740.9f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_inner_align1_configs[] = {
-    MAP_F64_INNER_A1_T256_V16_U1_S0, MAP_F64_INNER_A1_T256_V16_U4_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.202f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.219f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.242f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.266f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.267f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.299f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.306f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.347f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.357f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.474f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.538f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.742f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 2.221f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 3.037f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 4.422f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 12.45f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 25.04f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 48.3f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 94.11f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 185.8f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 367.6f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 734.2f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_inner_align16_configs[] = {
-    MAP_F64_INNER_A16_T256_V16_U1_S0, MAP_F64_INNER_A16_T256_V4_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.259f},
-    {KILN_CELL1(ELEMENTS_128), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.282f},
-    {KILN_CELL1(ELEMENTS_256), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.32f},
-    {KILN_CELL1(ELEMENTS_512), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.355f},
-    {KILN_CELL1(ELEMENTS_1024), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.366f},
-    {KILN_CELL1(ELEMENTS_2048), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.395f},
-    {KILN_CELL1(ELEMENTS_4096), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.405f},
-    {KILN_CELL1(ELEMENTS_8192), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.458f},
-    {KILN_CELL1(ELEMENTS_16384), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.472f},
-    {KILN_CELL1(ELEMENTS_32768), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.618f},
-    {KILN_CELL1(ELEMENTS_65536), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.826f},
-    {KILN_CELL1(ELEMENTS_131072), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.206f},
-    {KILN_CELL1(ELEMENTS_262144), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.053f},
-    {KILN_CELL1(ELEMENTS_524288), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 4.387f},
-    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 11.9f},
-    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 32.78f},
-    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 63.31f},
-    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 123.5f},
-    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 244.6f},
-    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 485.0f},
-    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 963.8f},
-    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1922.0f},
-};
-
-static const uint16_t kiln_keys_sm90_add_groups_map_f64_general_align1_configs[] = {
-    MAP_F64_GENERAL_A1_T256_V16_U1_S0,
+    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
 };
 
 static const kiln_group kiln_keys_sm90_add_groups[] = {
-    {"add/map f16 contiguous align1", 0x0000000770000040, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_configs, 2},
-    {"add/map f16 contiguous align16", 0x0000000770000048, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs, 2},
-    {"add/map f16 inner align1", 0x0000000770000050, kiln_keys_sm90_add_groups_map_f16_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align1_configs, 2},
-    {"add/map f16 inner align16", 0x0000000770000058, kiln_keys_sm90_add_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align16_configs, 1},
-    {"add/map f16 general align1", 0x0000000770000060, kiln_keys_sm90_add_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_general_align1_configs, 2},
-    {"add/map f16_f32 contiguous align1", 0x0000000790000040, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_configs, 2},
-    {"add/map f16_f32 contiguous align16", 0x0000000790000048, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs, 2},
-    {"add/map f16_f32 inner align1", 0x0000000790000050, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_configs, 2},
-    {"add/map f16_f32 inner align16", 0x0000000790000058, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_configs, 1},
-    {"add/map f16_f32 general align1", 0x0000000790000060, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_configs, 1},
-    {"add/map bf16 contiguous align1", 0x0000000880000040, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_configs, 2},
-    {"add/map bf16 contiguous align16", 0x0000000880000048, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs, 3},
-    {"add/map bf16 inner align1", 0x0000000880000050, kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_inner_align1_configs, 2},
-    {"add/map bf16 inner align16", 0x0000000880000058, kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_inner_align16_configs, 1},
-    {"add/map bf16 general align1", 0x0000000880000060, kiln_keys_sm90_add_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_general_align1_configs, 2},
-    {"add/map bf16_f32 contiguous align1", 0x0000000890000040, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_configs, 2},
-    {"add/map bf16_f32 contiguous align16", 0x0000000890000048, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_configs, 2},
-    {"add/map bf16_f32 inner align1", 0x0000000890000050, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_configs, 2},
-    {"add/map bf16_f32 inner align16", 0x0000000890000058, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_configs, 1},
-    {"add/map bf16_f32 general align1", 0x0000000890000060, kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_configs, 1},
-    {"add/map f32 contiguous align1", 0x0000000990000040, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_configs, 2},
-    {"add/map f32 contiguous align16", 0x0000000990000048, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_configs, 2},
-    {"add/map f32 inner align1", 0x0000000990000050, kiln_keys_sm90_add_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align1_configs, 2},
-    {"add/map f32 inner align16", 0x0000000990000058, kiln_keys_sm90_add_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align16_configs, 1},
-    {"add/map f32 general align1", 0x0000000990000060, kiln_keys_sm90_add_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_general_align1_configs, 1},
-    {"add/map f64_f32 contiguous align1", 0x0000000a90000040, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_configs, 2},
-    {"add/map f64_f32 contiguous align16", 0x0000000a90000048, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_configs, 1},
-    {"add/map f64_f32 inner align1", 0x0000000a90000050, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_configs, 2},
-    {"add/map f64_f32 inner align16", 0x0000000a90000058, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_configs, 2},
-    {"add/map f64_f32 general align1", 0x0000000a90000060, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_configs, 1},
-    {"add/map f64 contiguous align1", 0x0000000aa0000040, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs, 1},
-    {"add/map f64 contiguous align16", 0x0000000aa0000048, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_configs, 1},
-    {"add/map f64 inner align1", 0x0000000aa0000050, kiln_keys_sm90_add_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_inner_align1_configs, 2},
-    {"add/map f64 inner align16", 0x0000000aa0000058, kiln_keys_sm90_add_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_inner_align16_configs, 2},
-    {"add/map f64 general align1", 0x0000000aa0000060, kiln_keys_sm90_add_groups_map_f64_general_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_general_align1_configs, 1},
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u2_s0_values[] = {
-    256, 16, 2, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_general_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v4_u1_s0_values[] = {
-    256, 4, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u1_s0_values[] = {
-    256, 16, 1, 0,
-};
-
-static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u4_s0_values[] = {
-    256, 16, 4, 0,
-};
-
-static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
-    {"add_map_bf16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_contiguous_a16_t256_v16_u2_s0", "threads=256 vector=16 unroll=2 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u2_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_f32_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_f32_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u4_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_bf16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u4_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
-    {"add_map_f64_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f64, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
-    {"add_map_f64_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add/map f16 contiguous align1", 0x0000000770000040, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells, 23, NULL, 0},
+    {"add/map f16 contiguous align16", 0x0000000770000048, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells, 23, NULL, 0},
+    {"add/map f16 inner align1", 0x0000000770000050, kiln_keys_sm90_add_groups_map_f16_inner_align1_cells, 23, NULL, 0},
+    {"add/map f16 inner align16", 0x0000000770000058, kiln_keys_sm90_add_groups_map_f16_inner_align16_cells, 23, NULL, 0},
+    {"add/map f16 general align1", 0x0000000770000060, kiln_keys_sm90_add_groups_map_f16_general_align1_cells, 23, NULL, 0},
+    {"add/map f16_f32 contiguous align1", 0x0000000790000040, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells, 23, NULL, 0},
+    {"add/map f16_f32 contiguous align16", 0x0000000790000048, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells, 23, NULL, 0},
+    {"add/map f16_f32 inner align1", 0x0000000790000050, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells, 23, NULL, 0},
+    {"add/map f16_f32 inner align16", 0x0000000790000058, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells, 23, NULL, 0},
+    {"add/map f16_f32 general align1", 0x0000000790000060, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells, 23, NULL, 0},
+    {"add/map bf16 contiguous align1", 0x0000000880000040, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells, 23, NULL, 0},
+    {"add/map bf16 contiguous align16", 0x0000000880000048, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells, 23, NULL, 0},
+    {"add/map bf16 inner align1", 0x0000000880000050, kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells, 23, NULL, 0},
+    {"add/map bf16 inner align16", 0x0000000880000058, kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells, 23, NULL, 0},
+    {"add/map bf16 general align1", 0x0000000880000060, kiln_keys_sm90_add_groups_map_bf16_general_align1_cells, 23, NULL, 0},
+    {"add/map bf16_f32 contiguous align1", 0x0000000890000040, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_cells, 23, NULL, 0},
+    {"add/map bf16_f32 contiguous align16", 0x0000000890000048, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_cells, 23, NULL, 0},
+    {"add/map bf16_f32 inner align1", 0x0000000890000050, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_cells, 23, NULL, 0},
+    {"add/map bf16_f32 inner align16", 0x0000000890000058, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_cells, 23, NULL, 0},
+    {"add/map bf16_f32 general align1", 0x0000000890000060, kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_cells, 23, NULL, 0},
+    {"add/map f32 contiguous align1", 0x0000000990000040, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells, 23, NULL, 0},
+    {"add/map f32 contiguous align16", 0x0000000990000048, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells, 23, NULL, 0},
+    {"add/map f32 inner align1", 0x0000000990000050, kiln_keys_sm90_add_groups_map_f32_inner_align1_cells, 23, NULL, 0},
+    {"add/map f32 inner align16", 0x0000000990000058, kiln_keys_sm90_add_groups_map_f32_inner_align16_cells, 23, NULL, 0},
+    {"add/map f32 general align1", 0x0000000990000060, kiln_keys_sm90_add_groups_map_f32_general_align1_cells, 23, NULL, 0},
+    {"add/map f64_f32 contiguous align1", 0x0000000a90000040, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells, 22, NULL, 0},
+    {"add/map f64_f32 contiguous align16", 0x0000000a90000048, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells, 22, NULL, 0},
+    {"add/map f64_f32 inner align1", 0x0000000a90000050, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells, 22, NULL, 0},
+    {"add/map f64_f32 inner align16", 0x0000000a90000058, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells, 22, NULL, 0},
+    {"add/map f64_f32 general align1", 0x0000000a90000060, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells, 22, NULL, 0},
+    {"add/map f64 contiguous align1", 0x0000000aa0000040, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells, 22, NULL, 0},
+    {"add/map f64 contiguous align16", 0x0000000aa0000048, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells, 22, NULL, 0},
+    {"add/map f64 inner align1", 0x0000000aa0000050, kiln_keys_sm90_add_groups_map_f64_inner_align1_cells, 22, NULL, 0},
+    {"add/map f64 inner align16", 0x0000000aa0000058, kiln_keys_sm90_add_groups_map_f64_inner_align16_cells, 22, NULL, 0},
+    {"add/map f64 general align1", 0x0000000aa0000060, kiln_keys_sm90_add_groups_map_f64_general_align1_cells, 22, NULL, 0},
 };
 
 const kiln_op_keys kiln_keys_sm90_add =
-    {"add", kiln_keys_sm90_add_groups, 35, kiln_keys_sm90_add_kernels, 58};
+    {"add", kiln_keys_sm90_add_groups, 35, NULL, 0};
