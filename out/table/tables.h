@@ -52,6 +52,7 @@ extern const kiln_op_keys kiln_keys_sm90_sigmoid;
 extern const kiln_op_keys kiln_keys_sm90_silu;
 extern const kiln_op_keys kiln_keys_sm90_softmax;
 extern const kiln_op_keys kiln_keys_sm90_tanh;
+extern const kiln_module kiln_module_sm90_add_map;
 extern const kiln_module kiln_module_sm90_exp_map;
 extern const kiln_module kiln_module_sm90_gelu_map;
 extern const kiln_module kiln_module_sm90_relu_map;

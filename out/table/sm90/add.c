@@ -37,944 +37,2682 @@ enum {
     ELEMENTS_AT_58720256,
 };
 
+/* Kernels. */
+enum {
+    MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
+    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0,
+    MAP_BF16_F32_INNER_A16_T256_V16_U1_S0,
+    MAP_BF16_F32_INNER_A1_T256_V16_U1_S0,
+    MAP_BF16_F32_INNER_A1_T256_V16_U4_S0,
+    MAP_BF16_GENERAL_A1_T256_V16_U1_S0,
+    MAP_BF16_GENERAL_A1_T256_V16_U4_S0,
+    MAP_BF16_INNER_A16_T256_V16_U1_S0,
+    MAP_BF16_INNER_A1_T256_V16_U1_S0,
+    MAP_BF16_INNER_A1_T256_V16_U4_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
+    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0,
+    MAP_F16_F32_INNER_A16_T256_V16_U1_S0,
+    MAP_F16_F32_INNER_A1_T256_V16_U1_S0,
+    MAP_F16_F32_INNER_A1_T256_V16_U4_S0,
+    MAP_F16_GENERAL_A1_T256_V16_U1_S0,
+    MAP_F16_GENERAL_A1_T256_V16_U4_S0,
+    MAP_F16_INNER_A16_T256_V16_U1_S0,
+    MAP_F16_INNER_A1_T256_V16_U1_S0,
+    MAP_F16_INNER_A1_T256_V16_U4_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
+    MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_F32_GENERAL_A1_T256_V16_U1_S0,
+    MAP_F32_INNER_A16_T256_V16_U1_S0,
+    MAP_F32_INNER_A1_T256_V16_U1_S0,
+    MAP_F32_INNER_A1_T256_V16_U4_S0,
+    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
+    MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0,
+    MAP_F64_F32_INNER_A16_T256_V16_U1_S0,
+    MAP_F64_F32_INNER_A16_T256_V4_U1_S0,
+    MAP_F64_F32_INNER_A1_T256_V16_U1_S0,
+    MAP_F64_F32_INNER_A1_T256_V16_U4_S0,
+    MAP_F64_GENERAL_A1_T256_V16_U1_S0,
+    MAP_F64_INNER_A16_T256_V16_U1_S0,
+    MAP_F64_INNER_A16_T256_V4_U1_S0,
+    MAP_F64_INNER_A1_T256_V16_U1_S0,
+    MAP_F64_INNER_A1_T256_V16_U4_S0,
+};
+
+static const kiln_ins add_map_contiguous_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 8, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous =
+    {add_map_contiguous_slots, 5, {"cdiv(cols, threads * unroll * 8)", add_map_contiguous_units_code, 7}, {"1", add_map_contiguous_grain_code, 1}, {"threads", add_map_contiguous_threads_code, 1}, {"0", add_map_contiguous_shared_code, 1}, {"1", add_map_contiguous_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_bf16_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_bf16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_bf16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_bf16 =
+    {add_map_contiguous_bf16_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_bf16_bf16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_bf16_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_bf16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_bf16_bf16 =
+    {add_map_contiguous_bf16_bf16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_bf16_bf16_units_code, 7}, {"1", add_map_contiguous_bf16_bf16_grain_code, 1}, {"threads", add_map_contiguous_bf16_bf16_threads_code, 1}, {"0", add_map_contiguous_bf16_bf16_shared_code, 1}, {"1", add_map_contiguous_bf16_bf16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_bf16_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_bf16_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 4, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_bf16_f32 =
+    {add_map_contiguous_bf16_f32_slots, 5, {"cdiv(cols, threads * unroll * 4)", add_map_contiguous_bf16_f32_units_code, 7}, {"1", add_map_contiguous_bf16_f32_grain_code, 1}, {"threads", add_map_contiguous_bf16_f32_threads_code, 1}, {"0", add_map_contiguous_bf16_f32_shared_code, 1}, {"1", add_map_contiguous_bf16_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_bf16_f32_bf16_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_bf16_f32_bf16_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_bf16_f32_bf16_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_bf16_f32_bf16_f32 =
+    {add_map_contiguous_bf16_f32_bf16_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_bf16_f32_bf16_f32_units_code, 7}, {"1", add_map_contiguous_bf16_f32_bf16_f32_grain_code, 1}, {"threads", add_map_contiguous_bf16_f32_bf16_f32_threads_code, 1}, {"0", add_map_contiguous_bf16_f32_bf16_f32_shared_code, 1}, {"1", add_map_contiguous_bf16_f32_bf16_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_general_slots_12_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_general_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_ROW_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_ROW_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_general_slots_12_expr_code, 1}},
+};
+
+static const kiln_ins add_map_general_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_general_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_general_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_general_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_general_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_general =
+    {add_map_general_slots, 13, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_general_units_code, 9}, {"1", add_map_general_grain_code, 1}, {"threads", add_map_general_threads_code, 1}, {"0", add_map_general_shared_code, 1}, {"1", add_map_general_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 4, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner =
+    {add_map_inner_slots, 10, {"cdiv(rows * cdiv(cols, 4), threads * unroll)", add_map_inner_units_code, 9}, {"1", add_map_inner_grain_code, 1}, {"threads", add_map_inner_threads_code, 1}, {"0", add_map_inner_shared_code, 1}, {"1", add_map_inner_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_bf16_f32_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_bf16_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_bf16_f32_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_bf16_f32_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_bf16_f32 =
+    {add_map_inner_bf16_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_bf16_f32_units_code, 9}, {"1", add_map_inner_bf16_f32_grain_code, 1}, {"threads", add_map_inner_bf16_f32_threads_code, 1}, {"0", add_map_inner_bf16_f32_shared_code, 1}, {"1", add_map_inner_bf16_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_bf16_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_bf16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_bf16_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_bf16_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 8, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_bf16 =
+    {add_map_inner_bf16_slots, 10, {"cdiv(rows * cdiv(cols, 8), threads * unroll)", add_map_inner_bf16_units_code, 9}, {"1", add_map_inner_bf16_grain_code, 1}, {"threads", add_map_inner_bf16_threads_code, 1}, {"0", add_map_inner_bf16_shared_code, 1}, {"1", add_map_inner_bf16_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_bf16_bf16_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_bf16_bf16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_bf16_bf16_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_bf16_bf16_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_bf16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_bf16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_bf16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_bf16_bf16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_bf16_bf16 =
+    {add_map_inner_bf16_bf16_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_bf16_bf16_units_code, 9}, {"1", add_map_inner_bf16_bf16_grain_code, 1}, {"threads", add_map_inner_bf16_bf16_threads_code, 1}, {"0", add_map_inner_bf16_bf16_shared_code, 1}, {"1", add_map_inner_bf16_bf16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f16_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f16 =
+    {add_map_contiguous_f16_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f16_units_code, 7}, {"1", add_map_contiguous_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_threads_code, 1}, {"0", add_map_contiguous_f16_shared_code, 1}, {"1", add_map_contiguous_f16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f16_f16_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f16_f16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f16_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f16_f16 =
+    {add_map_contiguous_f16_f16_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f16_f16_units_code, 7}, {"1", add_map_contiguous_f16_f16_grain_code, 1}, {"threads", add_map_contiguous_f16_f16_threads_code, 1}, {"0", add_map_contiguous_f16_f16_shared_code, 1}, {"1", add_map_contiguous_f16_f16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f16_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f16_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 4, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f16_f32 =
+    {add_map_contiguous_f16_f32_slots, 5, {"cdiv(cols, threads * unroll * 4)", add_map_contiguous_f16_f32_units_code, 7}, {"1", add_map_contiguous_f16_f32_grain_code, 1}, {"threads", add_map_contiguous_f16_f32_threads_code, 1}, {"0", add_map_contiguous_f16_f32_shared_code, 1}, {"1", add_map_contiguous_f16_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f16_f32_f16_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f16_f32_f16_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f16_f32_f16_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_f16_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_f16_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_f16_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_f16_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f16_f32_f16_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f16_f32_f16_f32 =
+    {add_map_contiguous_f16_f32_f16_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f16_f32_f16_f32_units_code, 7}, {"1", add_map_contiguous_f16_f32_f16_f32_grain_code, 1}, {"threads", add_map_contiguous_f16_f32_f16_f32_threads_code, 1}, {"0", add_map_contiguous_f16_f32_f16_f32_shared_code, 1}, {"1", add_map_contiguous_f16_f32_f16_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f16_f32_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f16_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_f32_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f16_f32_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f16_f32 =
+    {add_map_inner_f16_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f16_f32_units_code, 9}, {"1", add_map_inner_f16_f32_grain_code, 1}, {"threads", add_map_inner_f16_f32_threads_code, 1}, {"0", add_map_inner_f16_f32_shared_code, 1}, {"1", add_map_inner_f16_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f16_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f16_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 8, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f16 =
+    {add_map_inner_f16_slots, 10, {"cdiv(rows * cdiv(cols, 8), threads * unroll)", add_map_inner_f16_units_code, 9}, {"1", add_map_inner_f16_grain_code, 1}, {"threads", add_map_inner_f16_threads_code, 1}, {"0", add_map_inner_f16_shared_code, 1}, {"1", add_map_inner_f16_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f16_f16_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f16_f16_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f16_f16_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f16_f16_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f16_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f16_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f16_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f16_f16_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f16_f16 =
+    {add_map_inner_f16_f16_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f16_f16_units_code, 9}, {"1", add_map_inner_f16_f16_grain_code, 1}, {"threads", add_map_inner_f16_f16_threads_code, 1}, {"0", add_map_inner_f16_f16_shared_code, 1}, {"1", add_map_inner_f16_f16_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 4, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f32 =
+    {add_map_contiguous_f32_slots, 5, {"cdiv(cols, threads * unroll * 4)", add_map_contiguous_f32_units_code, 7}, {"1", add_map_contiguous_f32_grain_code, 1}, {"threads", add_map_contiguous_f32_threads_code, 1}, {"0", add_map_contiguous_f32_shared_code, 1}, {"1", add_map_contiguous_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f32_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f32_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f32_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f32_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f32_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f32_f32 =
+    {add_map_contiguous_f32_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f32_f32_units_code, 7}, {"1", add_map_contiguous_f32_f32_grain_code, 1}, {"threads", add_map_contiguous_f32_f32_threads_code, 1}, {"0", add_map_contiguous_f32_f32_shared_code, 1}, {"1", add_map_contiguous_f32_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f32_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f32_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f32_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f32 =
+    {add_map_inner_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f32_units_code, 9}, {"1", add_map_inner_f32_grain_code, 1}, {"threads", add_map_inner_f32_threads_code, 1}, {"0", add_map_inner_f32_shared_code, 1}, {"1", add_map_inner_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f64_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f64_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f64_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f64 =
+    {add_map_contiguous_f64_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f64_units_code, 7}, {"1", add_map_contiguous_f64_grain_code, 1}, {"threads", add_map_contiguous_f64_threads_code, 1}, {"0", add_map_contiguous_f64_shared_code, 1}, {"1", add_map_contiguous_f64_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f64_f64_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f64_f64_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_f64_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f64_f64_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f64_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f64_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f64_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f64_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f64_f64 =
+    {add_map_contiguous_f64_f64_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f64_f64_units_code, 7}, {"1", add_map_contiguous_f64_f64_grain_code, 1}, {"threads", add_map_contiguous_f64_f64_threads_code, 1}, {"0", add_map_contiguous_f64_f64_shared_code, 1}, {"1", add_map_contiguous_f64_f64_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f64_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f64_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f64_f32 =
+    {add_map_contiguous_f64_f32_slots, 5, {"cdiv(cols, threads * unroll * 2)", add_map_contiguous_f64_f32_units_code, 7}, {"1", add_map_contiguous_f64_f32_grain_code, 1}, {"threads", add_map_contiguous_f64_f32_threads_code, 1}, {"0", add_map_contiguous_f64_f32_shared_code, 1}, {"1", add_map_contiguous_f64_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_contiguous_f64_f32_f64_f32_slots_4_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_contiguous_f64_f32_f64_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_contiguous_f64_f32_f64_f32_slots_4_expr_code, 1}},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_f64_f32_units_code[] = {
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_f64_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_f64_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_f64_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_contiguous_f64_f32_f64_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_contiguous_f64_f32_f64_f32 =
+    {add_map_contiguous_f64_f32_f64_f32_slots, 5, {"cdiv(cols, threads * unroll * 1)", add_map_contiguous_f64_f32_f64_f32_units_code, 7}, {"1", add_map_contiguous_f64_f32_f64_f32_grain_code, 1}, {"threads", add_map_contiguous_f64_f32_f64_f32_threads_code, 1}, {"0", add_map_contiguous_f64_f32_f64_f32_shared_code, 1}, {"1", add_map_contiguous_f64_f32_f64_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f64_f32_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f64_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_f32_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f64_f32_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f64_f32 =
+    {add_map_inner_f64_f32_slots, 10, {"cdiv(rows * cdiv(cols, 2), threads * unroll)", add_map_inner_f64_f32_units_code, 9}, {"1", add_map_inner_f64_f32_grain_code, 1}, {"threads", add_map_inner_f64_f32_threads_code, 1}, {"0", add_map_inner_f64_f32_shared_code, 1}, {"1", add_map_inner_f64_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f64_f32_f64_f32_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f64_f32_f64_f32_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_f32_f64_f32_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f64_f32_f64_f32_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_f64_f32_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_f64_f32_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_f64_f32_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f32_f64_f32_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f64_f32_f64_f32 =
+    {add_map_inner_f64_f32_f64_f32_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f64_f32_f64_f32_units_code, 9}, {"1", add_map_inner_f64_f32_f64_f32_grain_code, 1}, {"threads", add_map_inner_f64_f32_f64_f32_threads_code, 1}, {"0", add_map_inner_f64_f32_f64_f32_shared_code, 1}, {"1", add_map_inner_f64_f32_f64_f32_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f64_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f64_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f64_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 2, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f64 =
+    {add_map_inner_f64_slots, 10, {"cdiv(rows * cdiv(cols, 2), threads * unroll)", add_map_inner_f64_units_code, 9}, {"1", add_map_inner_f64_grain_code, 1}, {"threads", add_map_inner_f64_threads_code, 1}, {"0", add_map_inner_f64_shared_code, 1}, {"1", add_map_inner_f64_cluster_code, 1}};
+
+static const kiln_ins add_map_inner_f64_f64_slots_9_expr_code[] = {
+    {KILN_X_ATTR, 0, 0, 0.0},
+};
+
+static const kiln_slot add_map_inner_f64_f64_slots[] = {
+    {KILN_SLOT_DATA, 0, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 1, {"", NULL, 0}},
+    {KILN_SLOT_DATA, 2, {"", NULL, 0}},
+    {KILN_SLOT_ROW_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_RANK, 0, {"", NULL, 0}},
+    {KILN_SLOT_SIZE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 0, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 1, {"", NULL, 0}},
+    {KILN_SLOT_STRIDE, 2, {"", NULL, 0}},
+    {KILN_SLOT_FLOAT, 0, {"alpha", add_map_inner_f64_f64_slots_9_expr_code, 1}},
+};
+
+static const kiln_ins add_map_inner_f64_f64_units_code[] = {
+    {KILN_X_LET, 0, 0, 0.0},
+    {KILN_X_LET, 0, 1, 0.0},
+    {KILN_X_INT, 0, 1, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 0, 0.0},
+    {KILN_X_CONFIG, 0, 2, 0.0},
+    {KILN_X_MUL, 0, 0, 0.0},
+    {KILN_X_CDIV, 2, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f64_grain_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f64_threads_code[] = {
+    {KILN_X_CONFIG, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f64_shared_code[] = {
+    {KILN_X_INT, 0, 0, 0.0},
+};
+
+static const kiln_ins add_map_inner_f64_f64_cluster_code[] = {
+    {KILN_X_INT, 0, 1, 0.0},
+};
+
+static const kiln_recipe add_map_inner_f64_f64 =
+    {add_map_inner_f64_f64_slots, 10, {"cdiv(rows * cdiv(cols, 1), threads * unroll)", add_map_inner_f64_f64_units_code, 9}, {"1", add_map_inner_f64_f64_grain_code, 1}, {"threads", add_map_inner_f64_f64_threads_code, 1}, {"0", add_map_inner_f64_f64_shared_code, 1}, {"1", add_map_inner_f64_f64_cluster_code, 1}};
+
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9584f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9728f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.984f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.008f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.013f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.026f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.037f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.066f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.072f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.134f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.139f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.234f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.429f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.92f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.603f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.79f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 6.109f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 14.74f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 28.54f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 54.98f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 108.0f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 214.2f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 425.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_contiguous_align1_configs[] = {
+    MAP_F16_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9952f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.003f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.013f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.022f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.054f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.046f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.069f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.07f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.102f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.106f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.17f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.181f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.286f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.427f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.776f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.368f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.682f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.87f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 24.96f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.41f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.51f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 187.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 370.8f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs[] = {
+    MAP_F16_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.226f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.235f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.242f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.277f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.282f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.298f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.309f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.334f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.37f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.472f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.506f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.624f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.042f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.998f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_INNER_A1_T256_V16_U1_S0, 0, 0, 4.827f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 8.16f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 15.07f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 30.19f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 58.24f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 113.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 225.7f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 446.4f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_INNER_A1_T256_V16_U4_S0, 0, 0, 889.1f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_inner_align1_configs[] = {
+    MAP_F16_INNER_A1_T256_V16_U1_S0, MAP_F16_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.267f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.27f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.294f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.293f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.302f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.346f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.386f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.379f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.414f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.419f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.454f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.47f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.579f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.771f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.101f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.835f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 4.346f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 12.42f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 25.17f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 48.18f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 94.05f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 185.8f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_INNER_A16_T256_V16_U1_S0, 0, 0, 365.7f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_inner_align16_configs[] = {
+    MAP_F16_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.24f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.254f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.25f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.302f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.296f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.317f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.333f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.358f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.379f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.498f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.557f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.688f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.195f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.256f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.338f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.483f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 18.84f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 37.5f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 71.8f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 141.9f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 277.8f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 550.1f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 1094.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_general_align1_configs[] = {
+    MAP_F16_GENERAL_A1_T256_V16_U1_S0, MAP_F16_GENERAL_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9504f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9568f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9712f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9904f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9984f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.018f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.022f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.046f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.058f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.125f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.126f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.246f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.536f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.131f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.986f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 4.65f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 9.542f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 21.52f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 41.27f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 81.49f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 160.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 314.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 624.9f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_configs[] = {
+    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.0f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.002f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.01f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.024f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.045f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.078f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.07f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.096f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.104f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.139f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.152f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.256f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.387f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.68f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.21f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.403f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.856f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 21.05f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 40.94f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 79.63f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 158.3f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 312.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 620.5f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs[] = {
+    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_F16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.25f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.251f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.25f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.307f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.306f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.328f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.334f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.368f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.387f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.515f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.534f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.68f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.072f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.014f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 4.821f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 8.099f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 15.63f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 30.78f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 59.41f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 115.6f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 229.3f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 453.2f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 901.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_configs[] = {
+    MAP_F16_F32_INNER_A1_T256_V16_U1_S0, MAP_F16_F32_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.275f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.28f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.275f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.301f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.32f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.358f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.344f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.386f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.384f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.422f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.446f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.595f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.73f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.07f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.806f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.01f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 8.862f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 22.04f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 41.75f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 82.0f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 161.8f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 317.1f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 629.3f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_configs[] = {
+    MAP_F16_F32_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.264f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.261f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.272f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.328f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.322f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.344f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.363f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.39f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.408f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.518f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.624f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.834f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.392f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.35f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.39f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.922f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 29.3f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 56.48f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 110.5f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 216.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 427.8f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 851.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1699.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f16_f32_general_align1_configs[] = {
+    MAP_F16_F32_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9776f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.01f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.014f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.045f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.038f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.067f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.08f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.101f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.112f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.163f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.181f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.251f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.397f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.893f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.522f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.766f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 6.088f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 14.67f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 28.48f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 54.98f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 108.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 213.6f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 424.6f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_configs[] = {
+    MAP_BF16_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.976f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9664f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9792f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9904f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.048f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.058f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.074f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.072f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.094f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.114f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.166f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.179f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.304f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.427f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.76f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.394f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.685f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.87f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 25.22f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.6f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.59f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 187.7f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 370.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs[] = {
+    MAP_BF16_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.221f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.229f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.24f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.28f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.285f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.306f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.31f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.336f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.358f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.47f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.49f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 1.592f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.026f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 2.976f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 4.781f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_INNER_A1_T256_V16_U1_S0, 0, 0, 8.371f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 15.11f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 30.2f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 58.69f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 114.4f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 226.8f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 449.1f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_INNER_A1_T256_V16_U4_S0, 0, 0, 893.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_inner_align1_configs[] = {
+    MAP_BF16_INNER_A1_T256_V16_U1_S0, MAP_BF16_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.258f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.253f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.262f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.27f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.282f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.306f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.349f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.363f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.382f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.386f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.43f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.451f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.576f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 1.742f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.077f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 2.854f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 4.234f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 12.33f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 24.92f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 48.04f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 94.18f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 185.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_INNER_A16_T256_V16_U1_S0, 0, 0, 366.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_inner_align16_configs[] = {
+    MAP_BF16_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.238f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.208f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.218f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.296f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.296f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.315f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.338f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.358f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.368f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.493f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.546f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.682f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.192f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.274f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.347f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_GENERAL_A1_T256_V16_U1_S0, 0, 0, 9.655f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 18.76f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 37.08f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 71.64f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 141.9f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 277.6f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 549.4f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_GENERAL_A1_T256_V16_U4_S0, 0, 0, 1093.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_general_align1_configs[] = {
+    MAP_BF16_GENERAL_A1_T256_V16_U1_S0, MAP_BF16_GENERAL_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.992f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.002f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.014f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.046f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.045f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.069f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.077f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.091f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.101f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.16f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.181f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.312f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.512f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 2.106f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.027f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 4.654f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 9.574f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 21.59f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 41.32f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 81.04f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 160.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 314.6f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 624.5f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_configs[] = {
+    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_BF16_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.0f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.002f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.005f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.019f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.048f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.069f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.07f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.11f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.104f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.136f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.162f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.256f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.379f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.666f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.213f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.405f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U4_S0, 0, 0, 6.946f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 21.11f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 40.76f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 79.73f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 156.9f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 311.8f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 620.4f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_configs[] = {
+    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
+    MAP_BF16_F32_CONTIGUOUS_A16_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.237f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.245f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.25f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.296f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.309f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.328f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.339f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.371f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.381f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.498f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.534f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.678f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.085f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.029f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 4.834f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 8.086f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 15.6f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 30.77f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 59.31f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 115.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 227.9f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 452.4f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 899.6f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_configs[] = {
+    MAP_BF16_F32_INNER_A1_T256_V16_U1_S0, MAP_BF16_F32_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.269f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.283f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.283f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.29f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.323f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.362f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.333f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.371f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.386f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.429f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.44f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.592f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.73f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.094f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.792f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.018f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 8.902f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 21.96f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 41.77f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 81.94f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 161.4f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 317.0f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 629.7f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_configs[] = {
+    MAP_BF16_F32_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.261f},
+    {KILN_CELL1(ELEMENTS_128), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.27f},
+    {KILN_CELL1(ELEMENTS_256), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.282f},
+    {KILN_CELL1(ELEMENTS_512), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.318f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.326f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.358f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.357f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.392f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.416f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.522f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.594f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.842f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.381f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.358f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.424f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 10.14f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 29.23f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 56.27f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 109.4f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 216.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 428.6f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 853.0f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1700.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_configs[] = {
+    MAP_BF16_F32_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9536f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9616f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9648f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9872f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9824f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.016f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.024f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.038f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.059f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.114f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.133f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.298f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 1.525f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.182f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 3.002f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 4.73f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 12.61f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 25.3f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 48.49f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 94.9f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 187.3f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 370.1f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 737.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f32_contiguous_align1_configs[] = {
+    MAP_F32_CONTIGUOUS_A1_T256_V16_U1_S0, MAP_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9568f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9536f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9584f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9904f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 0.9872f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.022f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.032f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.046f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.067f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.128f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.139f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0, 0, 0, 1.23f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.432f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.77f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.362f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.616f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.86f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 24.98f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.51f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 94.66f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 187.5f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 371.4f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 736.3f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f32_contiguous_align16_configs[] = {
+    MAP_F32_CONTIGUOUS_A16_T256_V16_U1_S0, MAP_F32_CONTIGUOUS_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.213f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.213f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.24f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.296f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.298f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.322f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.331f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.366f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.381f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.504f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.546f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.664f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.077f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.013f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 4.766f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 8.017f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 16.6f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 31.36f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 60.0f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 117.0f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 231.4f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 459.4f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 912.2f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f32_inner_align1_configs[] = {
+    MAP_F32_INNER_A1_T256_V16_U1_S0, MAP_F32_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.253f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.264f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.291f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.31f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.344f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.397f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.392f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.418f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.421f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.462f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.477f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.616f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 1.789f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.157f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.843f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.166f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 12.42f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 25.07f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 48.27f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 94.13f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 185.8f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 367.3f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 731.3f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f32_inner_align16_configs[] = {
+    MAP_F32_INNER_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_268435456), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.235f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.27f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.275f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.325f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.323f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.355f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.366f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.394f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.413f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.531f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.634f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.838f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.363f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.301f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 5.326f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 12.88f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 32.86f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 63.42f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 124.2f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 245.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 485.6f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 965.4f},
+    {KILN_CELL1(ELEMENTS_268435456), MAP_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1926.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f32_general_align1_configs[] = {
+    MAP_F32_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.9776f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.014f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.027f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.045f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.072f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.083f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.088f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.117f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.133f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.198f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.259f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.474f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.795f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.656f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 4.046f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 8.779f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 22.19f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 42.17f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 82.75f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 162.5f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 321.2f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0, 0, 0, 639.6f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_configs[] = {
+    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U1_S0,
+    MAP_F64_F32_CONTIGUOUS_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9952f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9936f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.043f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.059f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.085f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.091f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.126f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.13f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.149f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.171f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.267f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.386f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.674f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.248f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.461f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 8.377f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 21.19f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 40.7f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 79.33f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 157.7f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 311.9f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 621.3f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_configs[] = {
+    MAP_F64_F32_CONTIGUOUS_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.197f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.227f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.232f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.283f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.28f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.301f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.323f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.35f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.363f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.486f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.526f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 1.722f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 2.299f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 3.205f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_INNER_A1_T256_V16_U1_S0, 0, 0, 5.061f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 10.22f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 22.54f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 41.94f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 81.87f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 160.3f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 314.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_INNER_A1_T256_V16_U4_S0, 0, 0, 623.3f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_configs[] = {
+    MAP_F64_F32_INNER_A1_T256_V16_U1_S0, MAP_F64_F32_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.197f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.226f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.23f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.27f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.283f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.304f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.314f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.352f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.363f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.472f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.52f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_INNER_A16_T256_V4_U1_S0, 0, 0, 1.667f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.104f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 2.827f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 4.198f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 9.1f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 22.01f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 42.02f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 82.38f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 161.5f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 319.4f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_INNER_A16_T256_V16_U1_S0, 0, 0, 634.9f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_configs[] = {
+    MAP_F64_F32_INNER_A16_T256_V16_U1_S0, MAP_F64_F32_INNER_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.24f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.285f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.315f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.368f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.371f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.398f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.411f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.445f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.466f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.582f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.787f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.176f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.005f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 4.28f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 8.007f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 28.14f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 54.82f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 107.3f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 213.4f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 425.4f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 846.1f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1690.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_f32_general_align1_configs[] = {
+    MAP_F64_F32_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 0.984f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.011f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.024f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.069f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.067f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.101f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.104f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.123f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.139f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.203f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.298f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.501f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 1.854f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 2.752f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 4.192f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 12.91f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 25.72f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 49.48f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 97.18f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 191.8f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 377.9f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0, 0, 0, 754.7f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs[] = {
+    MAP_F64_CONTIGUOUS_A1_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 0.9984f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.006f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.04f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.074f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.094f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.106f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.142f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.154f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.178f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.195f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.294f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.443f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 1.742f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 2.338f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 3.626f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 11.78f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 24.96f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 48.25f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 93.6f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 186.9f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 370.9f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0, 0, 0, 736.5f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_contiguous_align16_configs[] = {
+    MAP_F64_CONTIGUOUS_A16_T256_V16_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_inner_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.198f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.222f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.242f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.283f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.286f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.315f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.33f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.36f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.37f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.469f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.562f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 1.781f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 2.379f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 3.298f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 5.298f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_INNER_A1_T256_V16_U1_S0, 0, 0, 13.73f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 26.1f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 49.21f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 95.62f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 188.4f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 373.0f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A1_T256_V16_U4_S0, 0, 0, 741.6f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_inner_align1_configs[] = {
+    MAP_F64_INNER_A1_T256_V16_U1_S0, MAP_F64_INNER_A1_T256_V16_U4_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_inner_align16_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.203f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.229f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.237f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.29f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.285f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.317f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.331f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.344f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.357f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.478f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.546f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_INNER_A16_T256_V4_U1_S0, 0, 0, 1.741f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 2.232f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 3.04f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 4.424f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 12.4f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 25.25f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 48.36f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 94.29f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 185.9f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 367.4f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_INNER_A16_T256_V16_U1_S0, 0, 0, 733.4f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_inner_align16_configs[] = {
+    MAP_F64_INNER_A16_T256_V16_U1_S0, MAP_F64_INNER_A16_T256_V4_U1_S0,
 };
 
 static const kiln_cell kiln_keys_sm90_add_groups_map_f64_general_align1_cells[] = {
-    {KILN_CELL1(ELEMENTS_64), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_128), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_256), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_512), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1024), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2048), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4096), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8192), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16384), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_32768), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_65536), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_131072), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_262144), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_524288), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_1048576), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_2097152), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_4194304), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_8388608), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_16777216), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_33554432), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_67108864), 0, KILN_CELL_STALE, 0, 0.0f},
-    {KILN_CELL1(ELEMENTS_134217728), 0, KILN_CELL_STALE, 0, 0.0f},
+    {KILN_CELL1(ELEMENTS_64), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.254f},
+    {KILN_CELL1(ELEMENTS_128), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.283f},
+    {KILN_CELL1(ELEMENTS_256), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.323f},
+    {KILN_CELL1(ELEMENTS_512), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.379f},
+    {KILN_CELL1(ELEMENTS_1024), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.376f},
+    {KILN_CELL1(ELEMENTS_2048), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.422f},
+    {KILN_CELL1(ELEMENTS_4096), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.426f},
+    {KILN_CELL1(ELEMENTS_8192), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.462f},
+    {KILN_CELL1(ELEMENTS_16384), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.48f},
+    {KILN_CELL1(ELEMENTS_32768), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.614f},
+    {KILN_CELL1(ELEMENTS_65536), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1.826f},
+    {KILN_CELL1(ELEMENTS_131072), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 2.211f},
+    {KILN_CELL1(ELEMENTS_262144), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 3.03f},
+    {KILN_CELL1(ELEMENTS_524288), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 4.402f},
+    {KILN_CELL1(ELEMENTS_1048576), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 11.85f},
+    {KILN_CELL1(ELEMENTS_2097152), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 32.74f},
+    {KILN_CELL1(ELEMENTS_4194304), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 63.36f},
+    {KILN_CELL1(ELEMENTS_8388608), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 123.6f},
+    {KILN_CELL1(ELEMENTS_16777216), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 244.7f},
+    {KILN_CELL1(ELEMENTS_33554432), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 484.2f},
+    {KILN_CELL1(ELEMENTS_67108864), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 963.6f},
+    {KILN_CELL1(ELEMENTS_134217728), MAP_F64_GENERAL_A1_T256_V16_U1_S0, 0, 0, 1923.0f},
+};
+
+static const uint16_t kiln_keys_sm90_add_groups_map_f64_general_align1_configs[] = {
+    MAP_F64_GENERAL_A1_T256_V16_U1_S0,
 };
 
 static const kiln_group kiln_keys_sm90_add_groups[] = {
-    {"add/map f16 contiguous align1", 0x0000000770000040, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells, 23, NULL, 0},
-    {"add/map f16 contiguous align16", 0x0000000770000048, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells, 23, NULL, 0},
-    {"add/map f16 inner align1", 0x0000000770000050, kiln_keys_sm90_add_groups_map_f16_inner_align1_cells, 23, NULL, 0},
-    {"add/map f16 inner align16", 0x0000000770000058, kiln_keys_sm90_add_groups_map_f16_inner_align16_cells, 23, NULL, 0},
-    {"add/map f16 general align1", 0x0000000770000060, kiln_keys_sm90_add_groups_map_f16_general_align1_cells, 23, NULL, 0},
-    {"add/map f16_f32 contiguous align1", 0x0000000790000040, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells, 23, NULL, 0},
-    {"add/map f16_f32 contiguous align16", 0x0000000790000048, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells, 23, NULL, 0},
-    {"add/map f16_f32 inner align1", 0x0000000790000050, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells, 23, NULL, 0},
-    {"add/map f16_f32 inner align16", 0x0000000790000058, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells, 23, NULL, 0},
-    {"add/map f16_f32 general align1", 0x0000000790000060, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells, 23, NULL, 0},
-    {"add/map bf16 contiguous align1", 0x0000000880000040, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells, 23, NULL, 0},
-    {"add/map bf16 contiguous align16", 0x0000000880000048, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells, 23, NULL, 0},
-    {"add/map bf16 inner align1", 0x0000000880000050, kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells, 23, NULL, 0},
-    {"add/map bf16 inner align16", 0x0000000880000058, kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells, 23, NULL, 0},
-    {"add/map bf16 general align1", 0x0000000880000060, kiln_keys_sm90_add_groups_map_bf16_general_align1_cells, 23, NULL, 0},
-    {"add/map bf16_f32 contiguous align1", 0x0000000890000040, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_cells, 23, NULL, 0},
-    {"add/map bf16_f32 contiguous align16", 0x0000000890000048, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_cells, 23, NULL, 0},
-    {"add/map bf16_f32 inner align1", 0x0000000890000050, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_cells, 23, NULL, 0},
-    {"add/map bf16_f32 inner align16", 0x0000000890000058, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_cells, 23, NULL, 0},
-    {"add/map bf16_f32 general align1", 0x0000000890000060, kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_cells, 23, NULL, 0},
-    {"add/map f32 contiguous align1", 0x0000000990000040, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells, 23, NULL, 0},
-    {"add/map f32 contiguous align16", 0x0000000990000048, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells, 23, NULL, 0},
-    {"add/map f32 inner align1", 0x0000000990000050, kiln_keys_sm90_add_groups_map_f32_inner_align1_cells, 23, NULL, 0},
-    {"add/map f32 inner align16", 0x0000000990000058, kiln_keys_sm90_add_groups_map_f32_inner_align16_cells, 23, NULL, 0},
-    {"add/map f32 general align1", 0x0000000990000060, kiln_keys_sm90_add_groups_map_f32_general_align1_cells, 23, NULL, 0},
-    {"add/map f64_f32 contiguous align1", 0x0000000a90000040, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells, 22, NULL, 0},
-    {"add/map f64_f32 contiguous align16", 0x0000000a90000048, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells, 22, NULL, 0},
-    {"add/map f64_f32 inner align1", 0x0000000a90000050, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells, 22, NULL, 0},
-    {"add/map f64_f32 inner align16", 0x0000000a90000058, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells, 22, NULL, 0},
-    {"add/map f64_f32 general align1", 0x0000000a90000060, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells, 22, NULL, 0},
-    {"add/map f64 contiguous align1", 0x0000000aa0000040, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells, 22, NULL, 0},
-    {"add/map f64 contiguous align16", 0x0000000aa0000048, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells, 22, NULL, 0},
-    {"add/map f64 inner align1", 0x0000000aa0000050, kiln_keys_sm90_add_groups_map_f64_inner_align1_cells, 22, NULL, 0},
-    {"add/map f64 inner align16", 0x0000000aa0000058, kiln_keys_sm90_add_groups_map_f64_inner_align16_cells, 22, NULL, 0},
-    {"add/map f64 general align1", 0x0000000aa0000060, kiln_keys_sm90_add_groups_map_f64_general_align1_cells, 22, NULL, 0},
+    {"add/map f16 contiguous align1", 0x0000000770000040, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align1_configs, 2},
+    {"add/map f16 contiguous align16", 0x0000000770000048, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_contiguous_align16_configs, 2},
+    {"add/map f16 inner align1", 0x0000000770000050, kiln_keys_sm90_add_groups_map_f16_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align1_configs, 2},
+    {"add/map f16 inner align16", 0x0000000770000058, kiln_keys_sm90_add_groups_map_f16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_inner_align16_configs, 1},
+    {"add/map f16 general align1", 0x0000000770000060, kiln_keys_sm90_add_groups_map_f16_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_general_align1_configs, 2},
+    {"add/map f16_f32 contiguous align1", 0x0000000790000040, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align1_configs, 2},
+    {"add/map f16_f32 contiguous align16", 0x0000000790000048, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_contiguous_align16_configs, 2},
+    {"add/map f16_f32 inner align1", 0x0000000790000050, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_inner_align1_configs, 2},
+    {"add/map f16_f32 inner align16", 0x0000000790000058, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_inner_align16_configs, 1},
+    {"add/map f16_f32 general align1", 0x0000000790000060, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f16_f32_general_align1_configs, 1},
+    {"add/map bf16 contiguous align1", 0x0000000880000040, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align1_configs, 2},
+    {"add/map bf16 contiguous align16", 0x0000000880000048, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_contiguous_align16_configs, 2},
+    {"add/map bf16 inner align1", 0x0000000880000050, kiln_keys_sm90_add_groups_map_bf16_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_inner_align1_configs, 2},
+    {"add/map bf16 inner align16", 0x0000000880000058, kiln_keys_sm90_add_groups_map_bf16_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_inner_align16_configs, 1},
+    {"add/map bf16 general align1", 0x0000000880000060, kiln_keys_sm90_add_groups_map_bf16_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_general_align1_configs, 2},
+    {"add/map bf16_f32 contiguous align1", 0x0000000890000040, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align1_configs, 2},
+    {"add/map bf16_f32 contiguous align16", 0x0000000890000048, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_contiguous_align16_configs, 2},
+    {"add/map bf16_f32 inner align1", 0x0000000890000050, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align1_configs, 2},
+    {"add/map bf16_f32 inner align16", 0x0000000890000058, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_inner_align16_configs, 1},
+    {"add/map bf16_f32 general align1", 0x0000000890000060, kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_bf16_f32_general_align1_configs, 1},
+    {"add/map f32 contiguous align1", 0x0000000990000040, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_contiguous_align1_configs, 2},
+    {"add/map f32 contiguous align16", 0x0000000990000048, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_contiguous_align16_configs, 2},
+    {"add/map f32 inner align1", 0x0000000990000050, kiln_keys_sm90_add_groups_map_f32_inner_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align1_configs, 2},
+    {"add/map f32 inner align16", 0x0000000990000058, kiln_keys_sm90_add_groups_map_f32_inner_align16_cells, 23, kiln_keys_sm90_add_groups_map_f32_inner_align16_configs, 1},
+    {"add/map f32 general align1", 0x0000000990000060, kiln_keys_sm90_add_groups_map_f32_general_align1_cells, 23, kiln_keys_sm90_add_groups_map_f32_general_align1_configs, 1},
+    {"add/map f64_f32 contiguous align1", 0x0000000a90000040, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align1_configs, 2},
+    {"add/map f64_f32 contiguous align16", 0x0000000a90000048, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_contiguous_align16_configs, 1},
+    {"add/map f64_f32 inner align1", 0x0000000a90000050, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_inner_align1_configs, 2},
+    {"add/map f64_f32 inner align16", 0x0000000a90000058, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_inner_align16_configs, 2},
+    {"add/map f64_f32 general align1", 0x0000000a90000060, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_f32_general_align1_configs, 1},
+    {"add/map f64 contiguous align1", 0x0000000aa0000040, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align1_configs, 1},
+    {"add/map f64 contiguous align16", 0x0000000aa0000048, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_contiguous_align16_configs, 1},
+    {"add/map f64 inner align1", 0x0000000aa0000050, kiln_keys_sm90_add_groups_map_f64_inner_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_inner_align1_configs, 2},
+    {"add/map f64 inner align16", 0x0000000aa0000058, kiln_keys_sm90_add_groups_map_f64_inner_align16_cells, 22, kiln_keys_sm90_add_groups_map_f64_inner_align16_configs, 2},
+    {"add/map f64 general align1", 0x0000000aa0000060, kiln_keys_sm90_add_groups_map_f64_general_align1_cells, 22, kiln_keys_sm90_add_groups_map_f64_general_align1_configs, 1},
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_general_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v4_u1_s0_values[] = {
+    256, 4, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u1_s0_values[] = {
+    256, 16, 1, 0,
+};
+
+static const int64_t kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u4_s0_values[] = {
+    256, 16, 4, 0,
+};
+
+static const kiln_kernel kiln_keys_sm90_add_kernels[] = {
+    {"add_map_bf16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_bf16_f32_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_bf16_f32_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_bf16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_general_a1_t256_v16_u4_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_bf16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_bf16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_bf16_bf16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f16, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f16, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f16, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_contiguous_a16_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a16_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f16_f32_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f16_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f16_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_general_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_general_a1_t256_v16_u4_s0_values, 4, &add_map_general, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f16, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3334, &kiln_module_sm90_add_map},
+    {"add_map_f16_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f16_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f16_f16, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_contiguous_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a16_t256_v4_u1_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f32_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f32, NULL, 0.3333, &kiln_module_sm90_add_map},
+    {"add_map_f64_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_contiguous_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a16_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_contiguous_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u1_s0_values, 4, &add_map_contiguous_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_contiguous_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_contiguous_a1_t256_v16_u4_s0_values, 4, &add_map_contiguous_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_f32_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_f32_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f64_f32_f64_f32, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_general_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_general_a1_t256_v16_u1_s0_values, 4, &add_map_general, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_inner_a16_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v16_u1_s0_values, 4, &add_map_inner_f64, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_inner_a16_t256_v4_u1_s0", "threads=256 vector=4 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a16_t256_v4_u1_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_inner_a1_t256_v16_u1_s0", "threads=256 vector=16 unroll=1 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u1_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
+    {"add_map_f64_inner_a1_t256_v16_u4_s0", "threads=256 vector=16 unroll=4 stream=0", kiln_keys_sm90_add_kernels_add_map_f64_inner_a1_t256_v16_u4_s0_values, 4, &add_map_inner_f64_f64, NULL, 0.0, &kiln_module_sm90_add_map},
 };
 
 const kiln_op_keys kiln_keys_sm90_add =
-    {"add", kiln_keys_sm90_add_groups, 35, NULL, 0};
+    {"add", kiln_keys_sm90_add_groups, 35, kiln_keys_sm90_add_kernels, 57};
