@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sha256.h"
 #include "host.h"
 #include "input.h"
 #include "marked.h"
 #include "near.h"
 #include "number.h"
 #include "sandbox.h"
-#include "sha256.h"
 #include "token.h"
 
 static diag *sink_of(lua_State *L)
@@ -125,7 +125,7 @@ static int host_sha256(lua_State *L)
     size_t n;
     char hex[65];
     const char *text = luaL_checklstring(L, 1, &n);
-    sha256_hex(text, n, hex);
+    kiln_sha256_hex(text, n, hex);
     lua_pushstring(L, hex);
     return 1;
 }

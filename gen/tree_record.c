@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sha256.h"
+#include "core/sha256.h"
 
 #define FIRST_LINE "kiln journal 1\n"
 #define END_BYTES (4 + 64 + 1) /* "end ", the digits, a new line */
@@ -73,7 +73,7 @@ char *tree_record_write(const tree_plan *plan, size_t *n)
             append_entry(&t, &plan->entries[i]);
         }
     }
-    sha256_hex(t.bytes, t.n, hex);
+    kiln_sha256_hex(t.bytes, t.n, hex);
     append(&t, "end ", 4);
     append(&t, hex, 64);
     append(&t, "\n", 1);
@@ -91,7 +91,7 @@ bool tree_record_is_whole(const char *bytes, size_t n)
         return false;
     }
     const char *end = bytes + n - END_BYTES;
-    sha256_hex(bytes, n - END_BYTES, hex);
+    kiln_sha256_hex(bytes, n - END_BYTES, hex);
     return memcmp(end, "end ", 4) == 0 && memcmp(end + 4, hex, 64) == 0 &&
            end[4 + 64] == '\n';
 }

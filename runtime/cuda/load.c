@@ -1,19 +1,34 @@
 #include "state.h"
 
+#include <string.h>
+
+#include "core/sha256.h"
+
 #define STATIC_SHARED 49152 /* bytes that every function may ask for */
 #define PORTABLE_CLUSTER 8  /* blocks that every chip with clusters holds */
 
 /* --- modules -------------------------------------------------------------- */
 
+/* A module is checked once, before the driver sees it. */
 static kiln_status check_image(const kiln_module *source, kiln_error *err)
 {
-    if (source->image != source->image_end) {
-        return KILN_OK;
+    size_t n = (size_t)(source->image_end - source->image);
+    char hex[65];
+
+    if (n == 0) {
+        return kiln_fail(err, KILN_DEVICE_ERROR,
+                         "module %s was not compiled into this library: build "
+                         "it where nvcc is",
+                         source->name);
     }
-    return kiln_fail(err, KILN_DEVICE_ERROR,
-                     "module %s was not compiled into this library: build it "
-                     "where nvcc is",
-                     source->name);
+    kiln_sha256_hex(source->image, n, hex);
+    if (strcmp(hex, source->sha256) != 0) {
+        return kiln_fail(err, KILN_DEVICE_ERROR,
+                         "module %s is damaged: its SHA-256 is %s, not %s: "
+                         "build or install the library again",
+                         source->name, hex, source->sha256);
+    }
+    return KILN_OK;
 }
 
 static kiln_status load_module(kiln_cuda *cuda, const kiln_module *source,

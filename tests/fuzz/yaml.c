@@ -1,6 +1,6 @@
 /* sources: tests/fuzz/script.c gen/host.c gen/hostlib.c gen/input.c
  * gen/sandbox.c gen/order.c gen/marked.c gen/syntax.c gen/text.c gen/number.c
- * gen/near.c gen/diag.c gen/sha256.c gen/token.c gen/bind.c
+ * gen/near.c gen/diag.c gen/token.c gen/bind.c
  * gen/bind_call.c gen/bind_key.c gen/bind_plan.c gen/owned.c
  * gen/load.c gen/schema.c runtime/core/ build/embed_data.c */
 /* libs: -llua5.4 -lyaml */

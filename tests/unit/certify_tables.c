@@ -218,7 +218,9 @@ static const kiln_recipe cuda_recipe = {
     .threads = EXPR("1", one_code),
 };
 static const unsigned char image[] = "kiln-emu:\n"; /* the program itself */
-static const kiln_module module = {"all", image, image + sizeof image, ""};
+static const kiln_module module = {
+    "all", image, image + sizeof image,
+    "d01bf34eacd57240098c3d6e57aa7130ba871f4a6301407b4e497b219f40ec21"};
 
 #define CUDA_KERNEL(fn)                                                        \
     {                                                                          \

@@ -11,6 +11,8 @@
 #ifndef KILN_TESTS_CUDA_TABLES_H
 #define KILN_TESTS_CUDA_TABLES_H
 
+#include <stdbool.h>
+
 #include "fixture_tables.h"
 
 #define CUDA_THREADS 256
@@ -21,6 +23,9 @@
 
 /* Also calls fixture_tables_init. */
 const kiln_tables *cuda_tables(void);
+
+/* Changes a byte of sm90's module, or puts it back. */
+void cuda_tables_damage(bool damaged);
 
 /* A dense tensor of rank 1 on device 0; size must outlive it. */
 DLTensor cuda_vector(void *data, kiln_dtype dtype, int64_t *size);

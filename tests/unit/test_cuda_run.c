@@ -321,6 +321,24 @@ static void test_prepare_refused(void **state)
     close_all(plan, ctx);
 }
 
+/* One changed byte of a module is refused by name; nothing is loaded. */
+static void test_damaged_module(void **state)
+{
+    kiln_context *ctx = open_context(NULL);
+    kiln_plan *plan = make_plan(ctx, "scale", NULL, NULL);
+    const int loads = fake.calls[FAKE_MODULE_LOAD];
+
+    (void)state;
+    cuda_tables_damage(true);
+    assert_int_equal(kiln_plan_prepare(plan, NULL), KILN_DEVICE_ERROR);
+    assert_text("module sm90/all is damaged: its SHA-256 is");
+    assert_int_equal(fake.calls[FAKE_MODULE_LOAD], loads);
+    cuda_tables_damage(false);
+    assert_int_equal(kiln_plan_prepare(plan, NULL), KILN_OK);
+    assert_int_equal(fake.calls[FAKE_MODULE_LOAD], loads + 1);
+    close_all(plan, ctx);
+}
+
 static void test_captures(void **state)
 {
     kiln_context *ctx = open_context(NULL);
@@ -572,6 +590,7 @@ int main(void)
         cmocka_unit_test_setup(test_enqueue_is_short, reset),
         cmocka_unit_test_setup(test_sizes_refused, reset),
         cmocka_unit_test_setup(test_prepare_refused, reset),
+        cmocka_unit_test_setup(test_damaged_module, reset),
         cmocka_unit_test_setup(test_captures, reset),
         cmocka_unit_test_setup(test_limits_rise, reset),
         cmocka_unit_test_setup(test_threads, reset),

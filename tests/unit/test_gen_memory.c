@@ -1,7 +1,7 @@
 /* sources: gen/bind.c gen/bind_call.c gen/bind_key.c gen/bind_plan.c gen/cli.c
  * gen/depfile.c gen/diag.c gen/help.c gen/host.c gen/hostlib.c gen/input.c
  * gen/load.c gen/marked.c gen/near.c gen/number.c gen/order.c gen/owned.c
- * gen/sandbox.c gen/schema.c gen/sha256.c gen/syntax.c gen/text.c gen/token.c
+ * gen/sandbox.c gen/schema.c gen/syntax.c gen/text.c gen/token.c
  * gen/tree.c gen/tree_fs.c gen/tree_journal.c gen/tree_place.c gen/tree_plan.c
  * gen/tree_record.c gen/tree_stage.c runtime/core/ build/embed_data.c */
 /* libs: -llua5.4 -lyaml -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc */

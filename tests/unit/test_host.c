@@ -1,6 +1,6 @@
 /* sources: gen/host.c gen/hostlib.c gen/input.c gen/sandbox.c gen/order.c
  *          gen/marked.c gen/syntax.c gen/text.c gen/number.c gen/near.c
- *          gen/diag.c gen/sha256.c gen/token.c */
+ *          gen/diag.c runtime/core/sha256.c gen/token.c */
 /* libs: -llua5.4 -lyaml */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>

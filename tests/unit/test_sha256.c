@@ -1,9 +1,9 @@
-/* sources: gen/sha256.c */
+/* sources: runtime/core/sha256.c */
 /* Digests published by NIST: FIPS 180-4's examples (csrc.nist.gov, SHA256.pdf
  * and SHA2_Additional.pdf), and those of each length around a block's end by
  * Python 3's hashlib.
  */
-#include "sha256.h"
+#include "core/sha256.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 static void check(const void *data, size_t n, const char *want)
 {
     char hex[65];
-    sha256_hex(data, n, hex);
+    kiln_sha256_hex(data, n, hex);
     assert_string_equal(hex, want);
 }
 
@@ -83,7 +83,7 @@ static void test_every_length(void **state)
     for (size_t n = 0; n < sizeof data; n++) {
         char hex[65];
         data[n] = (unsigned char)n;
-        sha256_hex(data, n, hex);
+        kiln_sha256_hex(data, n, hex);
         memcpy(all + 64 * n, hex, 64);
     }
     check(all, sizeof all,

@@ -1,5 +1,6 @@
 /* sources: gen/tree.c gen/tree_fs.c gen/tree_journal.c gen/tree_place.c
- *          gen/tree_plan.c gen/tree_record.c gen/tree_stage.c gen/sha256.c */
+ *          gen/tree_plan.c gen/tree_record.c gen/tree_stage.c
+ * runtime/core/sha256.c */
 /* Each test has a folder of its own; most run both ways of committing. Kills
  * are in tree_kill.sh, faults of the disk in test_tree_faults.c.
  */
@@ -261,7 +262,7 @@ static void put_journal(const char *body)
     char text[1000];
     char hex[65];
     snprintf(text, sizeof text, "kiln journal 1\n%s", body);
-    sha256_hex(text, strlen(text), hex);
+    kiln_sha256_hex(text, strlen(text), hex);
     snprintf(text + strlen(text), 100, "end %s\n", hex);
     put(".out.journal", text);
 }

@@ -4,7 +4,7 @@
 #ifndef KILN_TESTS_UNIT_TREE_FIXTURE_H
 #define KILN_TESTS_UNIT_TREE_FIXTURE_H
 
-#include "sha256.h"
+#include "core/sha256.h"
 #include "tree.h"
 
 #include <dirent.h>

@@ -46,7 +46,7 @@ rseq set_robust_list set_tid_address stat statx'
 if [ -z "$driver" ]; then
     driver=$work/driver
     ${CC:-cc} -std=c11 -O1 -I"$top/gen" -I"$top/runtime" \
-        "$here/tree_driver.c" "$top"/gen/tree*.c "$top/gen/sha256.c" \
+        "$here/tree_driver.c" "$top"/gen/tree*.c "$top/runtime/core/sha256.c" \
         -o "$driver" || exit 4
 fi
 

@@ -104,7 +104,7 @@ static void finish(uint32_t hash[8], const unsigned char *rest, size_t n_rest,
     }
 }
 
-void sha256_hex(const void *data, size_t n, char hex[65])
+void kiln_sha256_hex(const void *data, size_t n, char hex[65])
 {
     static const char digits[] = "0123456789abcdef";
     /* 5.3.3: the fractional parts of the square roots of eight primes. */
