@@ -19,10 +19,10 @@ local SMALL = {aim = 2048, most = 8192}
 -- Above this, an axis is tried at its buckets' ends alone.
 local FINE = 16384
 
--- What dynamic attributes are tried at besides their defaults, a value a call:
--- a factor that rounds, one that overflows, 0 and units of both signs, and near
--- both ends of float. No list with the default is a multiple of three long, as
--- offsets go: see shift.
+-- What dynamic attributes are tried at besides their defaults, a value a call,
+-- where their specs say nothing else: a factor that rounds, one that overflows,
+-- 0, units of both signs, and near both ends of float. No list with the default
+-- is a multiple of three long, as offsets go: see shift.
 local TRIED = {
     float = {-0.7, 2.0, 0.0, 1.0, -1.0, 1e-40, 3e38},
     int = {1, 0, -1, 2},
@@ -118,7 +118,7 @@ end
 local function varied(op, given, turn)
     local out, step = {table.unpack(given)}, 1
     for _, attr in ipairs(op.attrs) do
-        local list = not attr.baked and TRIED[attr.type]
+        local list = not attr.baked and (attr.tried or TRIED[attr.type])
         if list then
             local value = list[turn * step % (#list + 1)]
             if value and value ~= attr.default then

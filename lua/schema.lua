@@ -41,13 +41,14 @@ local tensor = record {
     {"dtype", names},
 }
 
--- The default and lattice values are read again by the attribute's type.
+-- The default, tried and lattice values are read again by the attribute's type.
 local node = {kind = "node"}
 
 local attr = record {
     {"type", enum {"int", "float", "bool", "string"}, required = true},
     {"choices", list "string"},
     {"default", node},
+    {"tried", list(node)},
     {"baked", "bool"},
     {"doc", "line"},
 }

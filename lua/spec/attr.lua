@@ -59,6 +59,22 @@ local function check_type(attr, value)
     end
 end
 
+-- Values at which kernels are judged besides the default, in place of those of
+-- domain.lua.
+local function read_tried(attr, list, place)
+    if attr.baked or attr.type ~= "int" and attr.type ~= "float" then
+        diag.at(place, "tried belongs to a number that is not baked, and %s "
+                .. "is %s", attr.name, attr.baked and "baked"
+                or "of type " .. attr.type)
+        return
+    end
+    attr.tried = {}
+    for i, node in ipairs(list) do
+        attr.tried[#attr.tried + 1] =
+            M.value(attr, node, string.format("tried[%d]", i))
+    end
+end
+
 local function read_attr(entry)
     local value = entry.value
     local attr = {
@@ -71,6 +87,9 @@ local function read_attr(entry)
     local can_read = attr.type and (attr.type ~= "string" or attr.choices)
     if value.default and can_read then
         attr.default = M.value(attr, value.default, "default")
+    end
+    if value.tried and attr.type then
+        read_tried(attr, value.tried, value.at.tried)
     end
     return attr
 end

@@ -77,6 +77,11 @@ attr_error("choices of int", m {"type", "int", "choices", {"a"}},
            "belong to type string")
 attr_error("choices collide", m {"type", "string", "choices",
                                  {"a-b", "a.b"}}, "reads as a_b")
+attr_error("tried of bool", m {"type", "bool", "tried", {"true"}},
+           "tried belongs to a number that is not baked, and a is of type bool")
+attr_error("tried of a baked int", m {"type", "int", "baked", "true", "tried",
+                                      {"1"}}, "a is baked")
+attr_error("tried value", m {"type", "float", "tried", {"x"}}, "tried[1]")
 attr_error("baked float", m {"type", "float", "baked", "true"}, "baked")
 soft_error("let is attr", {let = m {"dim", "1", "N", "1"}},
            "dim is already an attribute")
