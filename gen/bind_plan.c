@@ -59,10 +59,6 @@ static void push_launch(lua_State *L, const kiln_tables *tables,
         bind_set_string(L, "kernel", node->kernel->symbol);
         bind_set_string(L, "config", node->kernel->config);
     }
-    if (node->cell != NULL) {
-        lua_pushnumber(L, (lua_Number)node->cell->us);
-        lua_setfield(L, -2, "us");
-    }
 }
 
 /* Array of the routes taken, outermost first. */

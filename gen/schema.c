@@ -172,19 +172,19 @@ static const schema_field kernel_fields[] = {
 };
 DEFINE(kernel, static);
 
-static const schema_field cell_fields[] = {
-    FIELD(kiln_cell, packed, U64),
-    FIELD(kiln_cell, kernel, U16),
-    FIELD(kiln_cell, state, U8),
-    FIELD(kiln_cell, device, U8),
-    FIELD(kiln_cell, us, F32),
+static const schema_field cell_run_fields[] = {
+    FIELD(kiln_cell_run, first, U64),
+    FIELD(kiln_cell_run, last, U16),
+    FIELD(kiln_cell_run, kernel, U16),
+    FIELD(kiln_cell_run, state, U8),
+    FIELD(kiln_cell_run, device, U8),
 };
-DEFINE(cell, static);
+DEFINE(cell_run, static);
 
 static const schema_field group_fields[] = {
     FIELD(kiln_group, text, STR),
     FIELD(kiln_group, packed, U64),
-    STRUCTS(kiln_group, cells, cell),
+    STRUCTS(kiln_group, runs, cell_run),
     LIST(kiln_group, configs, U16S),
 };
 DEFINE(group, static);

@@ -5,7 +5,7 @@
 --   {} after an error: those of the entry's group; entry: see lattice.lua. A
 --   kernel is the family's k record (op, variant, tier, dtypes, keyed, baked,
 --   layout, align, config, symbol, key_class, tiling, spec) and group=,
---   config_text=.
+--   config_text=, config_word= (how the symbol ends).
 -- kernels.tile(model, op, variant, tier): what is written of it under tiling/
 -- kernels.serves(kernel, entry): whether `require` lets it serve that key
 -- kernels.text(kernel) -> its C text; kernels.recipe(kernel) -> compiled
@@ -130,9 +130,18 @@ local function baked_word(attr, number)
     return (("%s%d"):format(attr.name, number):gsub("-", "_"))
 end
 
--- op, variant, dtypes, baked attributes, layout, config: in that order. Several
--- fields of a config are named by their initials.
-local function symbol_of(op, entry, keyed, config)
+-- Several fields of a config are named by their initials: t64_l32, but block64.
+local function config_word(config)
+    local out = {}
+    for i, field in ipairs(config) do
+        local name = #config > 1 and field.name:sub(1, 1) or field.name
+        out[i] = ("%s%d"):format(name, field.value)
+    end
+    return table.concat(out, "_")
+end
+
+-- op, variant, dtypes, baked attributes, layout, config: in that order.
+local function symbol_of(op, entry, keyed, word)
     local parts = {op.name, entry.variant, keyed}
     for i, attr in ipairs(op.attrs) do
         if attr.baked then
@@ -143,9 +152,8 @@ local function symbol_of(op, entry, keyed, config)
     if entry.align then
         parts[#parts + 1] = ("a%d"):format(entry.align)
     end
-    for _, field in ipairs(config) do
-        local name = #config > 1 and field.name:sub(1, 1) or field.name
-        parts[#parts + 1] = ("%s%d"):format(name, field.value)
+    if word ~= "" then
+        parts[#parts + 1] = word
     end
     return table.concat(parts, "_")
 end
@@ -156,6 +164,7 @@ local function build(model, entry, tier, tiling, variant, config)
         op = op, variant = entry.variant, tier = tier, layout = entry.layout,
         align = entry.align, tile = variant,
         config = config, config_text = config_text(config),
+        config_word = config_word(config),
         keyed = entry.keyed, dtypes = {}, baked = {},
         group = entry.group, key_class = entry.group, spec = op.spec,
         tiling = tiling.spec, model = model,
@@ -168,7 +177,7 @@ local function build(model, entry, tier, tiling, variant, config)
             k.baked[attr.name] = baked_value(attr, entry.baked[i])
         end
     end
-    k.symbol = symbol_of(op, entry, k.keyed, config)
+    k.symbol = symbol_of(op, entry, k.keyed, k.config_word)
     k.file = ("%s/%s_%s.%s"):format(op.name, k.variant, k.keyed,
         tier == "cpu" and "c" or "cu")
     return k

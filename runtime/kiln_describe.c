@@ -131,8 +131,8 @@ static void put_key(page *out, const kiln_context *ctx, const kiln_node *node)
     int positions[KILN_MAX_AXES];
     char text[KILN_KEY_TEXT];
 
-    if (node->cell != NULL) {
-        kiln_cell_unpack(node->cell->packed, node->key->op->n_axes, positions);
+    if (node->run != NULL) {
+        kiln_cell_unpack(node->cell, node->key->op->n_axes, positions);
     } else {
         (void)kiln_key_positions(ctx->tables, node->key, positions);
     }
@@ -143,18 +143,16 @@ static void put_key(page *out, const kiln_context *ctx, const kiln_node *node)
 static void put_evidence(page *out, const kiln_context *ctx,
                          const kiln_node *node)
 {
-    const kiln_cell *cell = node->cell;
+    const kiln_cell_run *run = node->run;
     const kiln_tier_table *tier = ctx->tier;
 
-    if (cell == NULL) {
+    if (run == NULL) {
         put(out, "  forced config, no evidence for this key");
         return;
     }
-    put(out, "  %s on %s, ",
-        cell->state & KILN_CELL_FORCED ? "forced evidence" : "certified",
-        cell->device < tier->n_devices ? tier->devices[cell->device] : "?");
-    put_fixed(out, (double)cell->us, 1);
-    put(out, " us there, error ");
+    put(out, "  %s on %s, error ",
+        run->state & KILN_CELL_FORCED ? "forced evidence" : "certified",
+        run->device < tier->n_devices ? tier->devices[run->device] : "?");
     put_fixed(out, node->kernel->error, 2);
     put(out, " of its limit");
 }

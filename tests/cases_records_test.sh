@@ -178,5 +178,5 @@ hostile='a "chip" \\ ???\/ *\/ \/\/ %s %n \\"'
 edit $records.keys.tsv "${row_key}s/[^	]*\(	measured\)\$/$hostile\1/"
 check "a library of a device with a hostile name" built
 says "it is described by that name" 0 "base 64: KILN_OK" \
-    'certified on a "chip" \ ???/ */ // %s %n \", 1.5 us there' -- \
+    'certified on a "chip" \ ???/ */ // %s %n \", error' -- \
     cat "$work/seen"

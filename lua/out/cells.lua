@@ -1,11 +1,12 @@
--- out/cells.lua: resolved keys as the groups and cells of the look-up.
+-- out/cells.lua: resolved keys as the groups and runs of the look-up.
 --
 -- by_op(keys) -> {[op name] = its keys, in their order}
 -- of_state(state, keys, op, isas, devices) -> kernels, groups for out/keys.lua
 --   from what is certified (see resolve.lua); keys: the op's
 -- of_candidates(keys, all, isas) -> the same with every candidate in place:
 --   the first one serves a key until another is forced
--- Groups are sorted by their packed key, cells by theirs.
+-- Groups are sorted by their packed key, runs by their first cell. A run is
+-- cells at consecutive positions on axis 0 that differ in nothing else.
 
 local kernels_of = require "kernels"
 
@@ -15,13 +16,48 @@ local function packed_before(a, b)
     return math.ult(a.entry.packed, b.entry.packed)
 end
 
+-- As their packed cells: the first axis is the least significant.
 local function cell_before(a, b)
-    for i, position in ipairs(a.entry.positions) do
-        if position ~= b.entry.positions[i] then
-            return position < b.entry.positions[i]
+    local p, q = a.entry.positions, b.entry.positions
+    for i = #p, 1, -1 do
+        if p[i] ~= q[i] then
+            return p[i] < q[i]
         end
     end
     return false
+end
+
+-- Whether a cell, the next in order, is the run's next. Positions of a census
+-- have a bit of their own: no lattice position comes just before one.
+local function continues(run, cell)
+    local p, q = run.entry.positions, cell.entry.positions
+    if q[1] ~= run.last + 1 or run.kernel ~= cell.kernel
+        or run.forced ~= cell.forced or run.stale ~= cell.stale
+        or run.device ~= cell.device then
+        return false
+    end
+    for i = 2, #p do
+        if p[i] ~= q[i] then
+            return false
+        end
+    end
+    return true
+end
+
+-- Sorted cells as runs: each run is its first cell, with last=.
+local function runs_of(list)
+    local out = {}
+    local run
+    for _, cell in ipairs(list) do
+        if run and run.last and continues(run, cell) then
+            run.last = cell.entry.positions[1]
+        else
+            run = cell
+            run.last = cell.entry.positions[1] -- nil: the op has no axes
+            out[#out + 1] = run
+        end
+    end
+    return out
 end
 
 local function by_symbol(a, b)
@@ -48,6 +84,7 @@ local function finish(groups)
     local out = {}
     for _, group in pairs(groups) do
         table.sort(group.cells, cell_before)
+        group.runs = runs_of(group.cells)
         table.sort(group.configs, by_symbol)
         out[#out + 1] = group
     end
@@ -92,7 +129,7 @@ function M.of_state(state, keys, op, isas, devices)
             local served = entry.served[isa]
             if served then
                 add(groups, entry, {
-                    kernel = served.kernel, us = served.row.us,
+                    kernel = served.kernel,
                     forced = served.row.reach == "forced",
                     device = device_index(devices, served.row.device),
                 })

@@ -1,9 +1,9 @@
 -- out/keys.lua: the look-up tables of one op on one tier: ladder positions,
--- launch recipes, kernels, groups and their cells.
+-- launch recipes, kernels, groups and their runs.
 --
 -- run(target, op_name, kernels, groups) -> C text; target: see project.lua
 --   kernels: the op's, each with .error[isa]; groups[isa] = list of
---   {entry=, cells={{entry=, kernel= or nil, us=, device=, stale=}},
+--   {entry=, runs={{entry=, last=, kernel= or nil, device=, stale=}},
 --    configs={kernels}}; see cells.lua, which makes both.
 
 local ctext = require "ctext"
@@ -119,18 +119,20 @@ local function kernel_rows(out, kernels, isa, recipe_of)
     return rows
 end
 
-local function cell_row(axes, cell, index_of)
+local function run_row(axes, run, index_of)
     local names = {}
     for i, axis in ipairs(axes) do
-        names[i] = position_name(axis.ladder, cell.entry.positions[i])
+        names[i] = position_name(axis.ladder, run.entry.positions[i])
     end
     return {
-        packed = {c = "KILN_CELL" .. #axes .. "("
+        first = {c = "KILN_CELL" .. #axes .. "("
             .. table.concat(names, ", ") .. ")"},
-        kernel = cell.kernel and index_of[cell.kernel.symbol] or 0,
-        state = cell.stale and STATE.STALE or cell.forced and STATE.FORCED
+        last = run.last
+            and {c = position_name(axes[1].ladder, run.last), v = run.last}
             or 0,
-        device = cell.device or 0, us = cell.us or 0.0,
+        kernel = run.kernel and index_of[run.kernel.symbol] or 0,
+        state = run.stale and STATE.STALE or run.forced and STATE.FORCED or 0,
+        device = run.device or 0,
     }
 end
 
@@ -145,9 +147,9 @@ end
 local function group_rows(axes, list, index_of)
     local rows, seen = {}, {}
     for i, group in ipairs(list) do
-        local cells, configs = {}, {}
-        for j, cell in ipairs(group.cells) do
-            cells[j] = cell_row(axes, cell, index_of)
+        local runs, configs = {}, {}
+        for j, run in ipairs(group.runs) do
+            runs[j] = run_row(axes, run, index_of)
         end
         for j, k in ipairs(group.configs) do
             configs[j] = index_of[k.symbol]
@@ -155,7 +157,7 @@ local function group_rows(axes, list, index_of)
         rows[i] = {
             name = group_name(group.entry.group, seen),
             text = group.entry.group, packed = group.entry.packed,
-            cells = cells, configs = configs,
+            runs = runs, configs = configs,
         }
     end
     return rows

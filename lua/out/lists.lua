@@ -25,8 +25,8 @@ local function add_keys(rows, state)
             if served then
                 rows[#rows + 1] = table.concat({
                     entry.op, entry.key, state.tier, isa,
-                    served.kernel.config_text, served.kernel.symbol,
-                    served.row.reach, figure(served.evidence.error),
+                    served.kernel.config_word, served.row.reach,
+                    figure(served.evidence.error),
                     figure(served.row.us), "-",
                 }, "\t")
             end
@@ -100,7 +100,7 @@ function M.run(files, model, states)
         add_coverage(coverage, model, state)
         add_resources(resources, state)
     end
-    files["KEYS.tsv"] = tsv({"op", "key", "tier", "isa", "config", "kernel",
+    files["KEYS.tsv"] = tsv({"op", "key", "tier", "isa", "config",
         "reach", "error", "us", "peer_us"}, keys)
     files["COVERAGE.tsv"] = tsv({"op", "tier", "dtypes", "declared",
         "certified", "forced", "stale"}, coverage)

@@ -140,8 +140,8 @@ uint64_t kiln_cell_pack(const int *positions, int n)
 {
     uint64_t packed = 0;
 
-    for (int i = 0; i < KILN_MAX_AXES; i++) {
-        packed = packed << 16 | (uint64_t)(i < n ? positions[i] : 0);
+    for (int i = 0; i < n; i++) {
+        packed |= (uint64_t)positions[i] << 16 * i;
     }
     return packed;
 }
@@ -149,6 +149,6 @@ uint64_t kiln_cell_pack(const int *positions, int n)
 void kiln_cell_unpack(uint64_t packed, int n, int *positions)
 {
     for (int i = 0; i < n; i++) {
-        positions[i] = (int)(packed >> (48 - 16 * i) & 0xffff);
+        positions[i] = (int)(packed >> 16 * i & 0xffff);
     }
 }

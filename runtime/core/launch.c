@@ -98,14 +98,14 @@ static kiln_status make_key(kiln_build *build, const kiln_call *call, int route,
 static kiln_status check_state(kiln_build *build, const kiln_node *node)
 {
     const char *op = node->key->op->name;
-    int state = node->cell->state;
+    int state = node->run->state;
     int positions[KILN_MAX_AXES];
     char text[KILN_KEY_TEXT];
 
     if (state == 0) {
         return KILN_OK;
     }
-    kiln_cell_unpack(node->cell->packed, node->key->op->n_axes, positions);
+    kiln_cell_unpack(node->cell, node->key->op->n_axes, positions);
     kiln_key_text(build->request->tables, node->key, positions, text,
                   sizeof text);
     if (state & KILN_CELL_STALE) {
@@ -135,15 +135,16 @@ static kiln_status choose_kernel(kiln_build *build, kiln_node *node, int index)
         return kiln_refuse(request->tables, request->tier, keys, node->key,
                            build->err);
     }
+    node->run = found.run;
     node->cell = found.cell;
     if (check_state(build, node) != KILN_OK) {
         return build->err->status;
     }
-    node->kernel = &keys->kernels[found.cell->kernel];
+    node->kernel = &keys->kernels[found.run->kernel];
     if (request->config != NULL &&
         strcmp(node->kernel->config, request->config) != 0) {
         node->kernel = kiln_find_config(keys, found.group, request->config);
-        node->cell = NULL;
+        node->run = NULL;
         if (node->kernel == NULL) {
             return kiln_fail(build->err, KILN_UNCERTIFIED,
                              "op %s: %s has no certified config \"%.80s\"",

@@ -46,25 +46,30 @@ static const kiln_group *find_group(const kiln_op_keys *keys, uint64_t packed)
     return NULL;
 }
 
-static const kiln_cell *probe(const kiln_group *group, uint64_t packed)
+static bool in_run(const kiln_cell_run *run, uint64_t cell)
+{
+    return (run->first | KILN_CELL_AXIS0) == (cell | KILN_CELL_AXIS0) &&
+           (cell & KILN_CELL_AXIS0) <= run->last;
+}
+
+/* The run that holds cell: only the last that begins at or before it can. */
+static const kiln_cell_run *probe(const kiln_group *group, uint64_t cell)
 {
     int low = 0;
-    int high = group->n_cells - 1;
+    int high = group->n_runs;
 
-    while (low <= high) {
+    while (low < high) {
         int middle = (low + high) / 2;
-        const kiln_cell *cell = &group->cells[middle];
 
-        if (cell->packed == packed) {
-            return cell;
-        }
-        if (cell->packed < packed) {
+        if (group->runs[middle].first <= cell) {
             low = middle + 1;
         } else {
-            high = middle - 1;
+            high = middle;
         }
     }
-    return NULL;
+    return low > 0 && in_run(&group->runs[low - 1], cell)
+               ? &group->runs[low - 1]
+               : NULL;
 }
 
 void kiln_probes_start(kiln_probes *probes, const kiln_tables *tables,
@@ -105,15 +110,16 @@ bool kiln_find_cell(const kiln_tables *tables, const kiln_op_keys *keys,
     int positions[KILN_MAX_AXES];
     kiln_probes probes;
 
-    *found = (kiln_found){NULL, NULL};
+    *found = (kiln_found){NULL, NULL, 0};
     if (keys == NULL || (found->group = find_group(keys, key->group)) == NULL) {
         return false;
     }
     kiln_probes_start(&probes, tables, key);
-    while (found->cell == NULL && kiln_probes_next(&probes, positions)) {
-        found->cell = probe(found->group, kiln_cell_pack(positions, probes.n));
+    while (found->run == NULL && kiln_probes_next(&probes, positions)) {
+        found->cell = kiln_cell_pack(positions, probes.n);
+        found->run = probe(found->group, found->cell);
     }
-    return found->cell != NULL;
+    return found->run != NULL;
 }
 
 const kiln_kernel *kiln_find_config(const kiln_op_keys *keys,
@@ -131,8 +137,8 @@ const kiln_kernel *kiln_find_config(const kiln_op_keys *keys,
 
 /* A certified key, and how far it is from one that is not. */
 typedef struct candidate {
-    const kiln_group *group;
-    const kiln_cell *cell;
+    const kiln_group *group; /* NULL: none */
+    int positions[KILN_MAX_AXES];
     int64_t distance;
 } candidate;
 
@@ -184,12 +190,26 @@ int64_t kiln_key_distance(const kiln_tables *tables, const kiln_key *key,
     return distance;
 }
 
-static void keep_nearest(candidate *best, const candidate *next)
+/* As near goes by the tables' order of groups, then by positions, the first
+ * axis most significant. */
+static bool is_nearer(const candidate *a, const candidate *b, int n_axes)
+{
+    if (b->group == NULL || a->distance != b->distance) {
+        return b->group == NULL || a->distance < b->distance;
+    }
+    for (int i = 0; a->group == b->group && i < n_axes; i++) {
+        if (a->positions[i] != b->positions[i]) {
+            return a->positions[i] < b->positions[i];
+        }
+    }
+    return a->group < b->group;
+}
+
+static void keep_nearest(candidate *best, const candidate *next, int n_axes)
 {
     int i = NEAREST;
 
-    while (i > 0 && (best[i - 1].cell == NULL ||
-                     next->distance < best[i - 1].distance)) {
+    while (i > 0 && is_nearer(next, &best[i - 1], n_axes)) {
         if (i < NEAREST) {
             best[i] = best[i - 1];
         }
@@ -200,23 +220,33 @@ static void keep_nearest(candidate *best, const candidate *next)
     }
 }
 
+static void find_nearest_of(const kiln_tables *tables, const kiln_group *group,
+                            const kiln_cell_run *run, const kiln_key *key,
+                            candidate *best)
+{
+    int n_cells = run->last - (int)(run->first & KILN_CELL_AXIS0) + 1;
+
+    for (int i = 0; i < n_cells; i++) {
+        candidate next = {.group = group};
+
+        kiln_cell_unpack(run->first + (uint64_t)i, key->op->n_axes,
+                         next.positions);
+        next.distance =
+            kiln_key_distance(tables, key, group->packed, next.positions);
+        keep_nearest(best, &next, key->op->n_axes);
+    }
+}
+
 static void find_nearest(const kiln_tables *tables, const kiln_op_keys *keys,
                          const kiln_key *key, candidate *best)
 {
     for (int g = 0; g < keys->n_groups; g++) {
         const kiln_group *group = &keys->groups[g];
 
-        for (int c = 0; c < group->n_cells; c++) {
-            candidate next = {group, &group->cells[c], 0};
-            int positions[KILN_MAX_AXES];
-
-            if (group->cells[c].state & KILN_CELL_STALE) {
-                continue;
+        for (int r = 0; r < group->n_runs; r++) {
+            if (!(group->runs[r].state & KILN_CELL_STALE)) {
+                find_nearest_of(tables, group, &group->runs[r], key, best);
             }
-            kiln_cell_unpack(next.cell->packed, key->op->n_axes, positions);
-            next.distance =
-                kiln_key_distance(tables, key, group->packed, positions);
-            keep_nearest(best, &next);
         }
     }
 }
@@ -224,16 +254,13 @@ static void find_nearest(const kiln_tables *tables, const kiln_op_keys *keys,
 static void append_nearest(const kiln_tables *tables, const kiln_key *key,
                            const candidate *near, kiln_error *err)
 {
-    int positions[KILN_MAX_AXES];
-
     kiln_fail_more(err, "%s", near->group->text);
-    kiln_cell_unpack(near->cell->packed, key->op->n_axes, positions);
     for (int i = 0; i < key->op->n_axes; i++) {
         const kiln_axis *axis = &key->op->axes[i];
         int64_t low, high;
 
-        kiln_ladder_range(&tables->ladders[axis->ladder], positions[i], &low,
-                          &high);
+        kiln_ladder_range(&tables->ladders[axis->ladder], near->positions[i],
+                          &low, &high);
         kiln_fail_more(err, " %s=%lld", axis->name, (long long)high);
     }
     kiln_fail_more(err, "\n");
@@ -243,7 +270,7 @@ kiln_status kiln_refuse(const kiln_tables *tables, const kiln_tier_table *tier,
                         const kiln_op_keys *keys, const kiln_key *key,
                         kiln_error *err)
 {
-    candidate best[NEAREST] = {{NULL, NULL, 0}};
+    candidate best[NEAREST] = {{.group = NULL}};
     int positions[KILN_MAX_AXES];
     char text[KILN_KEY_TEXT];
 
@@ -256,14 +283,14 @@ kiln_status kiln_refuse(const kiln_tables *tables, const kiln_tier_table *tier,
     if (keys != NULL) {
         find_nearest(tables, keys, key, best);
     }
-    for (int i = 0; i < NEAREST && best[i].cell != NULL; i++) {
+    for (int i = 0; i < NEAREST && best[i].group != NULL; i++) {
         kiln_fail_more(err, i == 0 ? "; nearest certified:\n  " : "  ");
         append_nearest(tables, key, &best[i], err);
     }
     kiln_fail_more(err,
                    "%sto serve it: declare it in %s (lattice, key) or "
                    "spec/census, then: make certify TIER=%s OPS=%s",
-                   best[0].cell == NULL ? "; " : "", key->op->spec, tier->tier,
+                   best[0].group == NULL ? "; " : "", key->op->spec, tier->tier,
                    key->op->name);
     return err->status;
 }

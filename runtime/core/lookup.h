@@ -7,7 +7,8 @@
 
 typedef struct kiln_found {
     const kiln_group *group;
-    const kiln_cell *cell;
+    const kiln_cell_run *run;
+    uint64_t cell; /* the run's cell that was asked for, packed */
 } kiln_found;
 
 const kiln_op *kiln_find_op(const kiln_tables *tables, const char *name,

@@ -46,7 +46,8 @@ typedef struct kiln_patch {
 /* One launch. */
 typedef struct kiln_node {
     const kiln_kernel *kernel; /* NULL on a dry run, or a memset */
-    const kiln_cell *cell;     /* NULL on a dry run and for a forced config */
+    const kiln_cell_run *run;  /* NULL on a dry run and for a forced config */
+    uint64_t cell;             /* of the run, packed */
     const kiln_key *key;
     int64_t units;
     int64_t grain;   /* at least 1 */

@@ -12,7 +12,7 @@
 #include "dtype.h"
 
 /* Raised whenever a struct here or an opcode in expr.h changes meaning. */
-#define KILN_TABLE_LAYOUT 2
+#define KILN_TABLE_LAYOUT 3
 
 #define KILN_MAX_RANK 8
 #define KILN_MAX_TENSORS 8 /* of one op */
@@ -243,34 +243,40 @@ typedef struct kiln_kernel {
     const kiln_module *module; /* where CUDA finds symbol; NULL on the cpu */
 } kiln_kernel;
 
-/* Bits of kiln_cell.state. */
+/* Bits of kiln_cell_run.state. */
 #define KILN_CELL_STALE 1
 #define KILN_CELL_FORCED 2
 
-typedef struct kiln_cell {
-    uint64_t packed; /* axis 0 in the highest 16 bits; see KILN_CELL */
+/* A cell is one key's place: its position on every axis. A run is cells next
+ * to each other on axis 0, of one ladder or one census, that differ in nothing
+ * else: most neighbours share their kernel. */
+typedef struct kiln_cell_run {
+    uint64_t first;  /* its first cell, packed: see KILN_CELL1 */
+    uint16_t last;   /* the last cell's position on axis 0 */
     uint16_t kernel; /* index into the op's kernels */
     uint8_t state;
     uint8_t device; /* index into kiln_tier_table.devices: where timed */
-    float us;       /* median seen when certified */
-} kiln_cell;
+} kiln_cell_run;
 
 /* A position on an axis: a lattice bucket's index, or a census cell's index
  * with this bit. */
 #define KILN_CENSUS_BIT 0x8000
 
-#define KILN_CELL1(a) ((uint64_t)(a) << 48)
-#define KILN_CELL2(a, b) (KILN_CELL1(a) | (uint64_t)(b) << 32)
-#define KILN_CELL3(a, b, c) (KILN_CELL2(a, b) | (uint64_t)(c) << 16)
-#define KILN_CELL4(a, b, c, d) (KILN_CELL3(a, b, c) | (uint64_t)(d))
+/* A cell packed: axis 0 in the lowest 16 bits, so that a run's cells are
+ * consecutive numbers. */
+#define KILN_CELL1(a) ((uint64_t)(a))
+#define KILN_CELL2(a, b) (KILN_CELL1(a) | (uint64_t)(b) << 16)
+#define KILN_CELL3(a, b, c) (KILN_CELL2(a, b) | (uint64_t)(c) << 32)
+#define KILN_CELL4(a, b, c, d) (KILN_CELL3(a, b, c) | (uint64_t)(d) << 48)
+#define KILN_CELL_AXIS0 0xffff
 
 /* Keys alike in all but sizes. `packed` holds variant, dtypes, baked
  * attributes and classes: see kiln_group_pack in key.h. Sorted by it. */
 typedef struct kiln_group {
     const char *text; /* "softmax/looped f16 log=0 contiguous" */
     uint64_t packed;
-    const kiln_cell *cells; /* sorted by packed */
-    int32_t n_cells;
+    const kiln_cell_run *runs; /* sorted by first, none overlaps another */
+    int32_t n_runs;
     const uint16_t *configs; /* its kernels: indices into the op's */
     int32_t n_configs;
 } kiln_group;

@@ -183,10 +183,19 @@ static bool check_group(run *r, const kiln_group *group, const kiln_key *key,
            fail(r, text, "its group is another");
 }
 
+/* A kernel's name ends with its config. */
+static bool ends_with(const char *symbol, const char *config)
+{
+    size_t n = strlen(symbol), ending = strlen(config);
+
+    return n > ending && symbol[n - ending - 1] == '_' &&
+           strcmp(symbol + n - ending, config) == 0;
+}
+
 /* Sizes of the key's cells: the least, the largest, one between. */
 static bool check_found(run *r, const kiln_op_keys *keys, kiln_key *key,
                         const int *positions, const char *text,
-                        const char *symbol)
+                        const char *config)
 {
     for (int i = 0; i < 3; i++) {
         kiln_found found;
@@ -207,12 +216,12 @@ static bool check_found(run *r, const kiln_op_keys *keys, kiln_key *key,
             return false;
         }
         /* A census cell within a bucket takes its size first. */
-        if (found.cell->packed == kiln_cell_pack(positions, key->op->n_axes) &&
-            strcmp(keys->kernels[found.cell->kernel].symbol, symbol) != 0) {
-            return fail(r, text, keys->kernels[found.cell->kernel].symbol);
+        if (found.cell == kiln_cell_pack(positions, key->op->n_axes) &&
+            !ends_with(keys->kernels[found.run->kernel].symbol, config)) {
+            return fail(r, text, keys->kernels[found.run->kernel].symbol);
         }
         if (i == 1 &&
-            found.cell->packed != kiln_cell_pack(positions, key->op->n_axes)) {
+            found.cell != kiln_cell_pack(positions, key->op->n_axes)) {
             return fail(r, text, "its largest size finds another cell");
         }
     }
@@ -230,14 +239,14 @@ static const kiln_op_keys *keys_of(const kiln_tier_table *tier,
     return NULL;
 }
 
-/* op key tier isa config kernel ... */
+/* op key tier isa config ... */
 static bool check_line(run *r, char *line)
 {
-    char *f[6];
+    char *f[5];
     kiln_key key;
     int positions[KILN_MAX_AXES];
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 5; i++) {
         f[i] = strsep(&line, "\t");
         if (line == NULL) {
             return fail(r, f[0], "no line of KEYS.tsv");
@@ -253,8 +262,22 @@ static bool check_line(run *r, char *line)
         return false;
     }
     const kiln_op_keys *keys = keys_of(tier, key.op);
-    return keys ? check_found(r, keys, &key, positions, f[1], f[5])
+    return keys ? check_found(r, keys, &key, positions, f[1], f[4])
                 : fail(r, f[1], "its op has no keys");
+}
+
+static long count_group(const kiln_group *group)
+{
+    long n = 0;
+
+    for (int i = 0; i < group->n_runs; i++) {
+        const kiln_cell_run *row = &group->runs[i];
+
+        if (!(row->state & KILN_CELL_STALE)) {
+            n += row->last - (long)(row->first & KILN_CELL_AXIS0) + 1;
+        }
+    }
+    return n;
 }
 
 static long count_cells(void)
@@ -265,9 +288,7 @@ static long count_cells(void)
         for (int o = 0; o < tables->tiers[t]->n_ops; o++) {
             const kiln_op_keys *keys = tables->tiers[t]->ops[o];
             for (int g = 0; keys && g < keys->n_groups; g++) {
-                for (int c = 0; c < keys->groups[g].n_cells; c++) {
-                    n += !(keys->groups[g].cells[c].state & KILN_CELL_STALE);
-                }
+                n += count_group(&keys->groups[g]);
             }
         }
     }

@@ -298,8 +298,7 @@ static const kiln_op add_op = {
 
 static const int64_t edges[] = {64, 100000};
 static const kiln_ladder ladders[] = {{"n", edges, COUNT(edges), NULL, 0}};
-static const kiln_cell cells[] = {{KILN_CELL1(0), 0, 0, 0, 1.0f},
-                                  {KILN_CELL1(1), 0, 0, 0, 1.0f}};
+static const kiln_cell_run runs[] = {{KILN_CELL1(0), 1, 0, 0, 0}};
 static kiln_group groups[3];
 static kiln_group cuda_groups[3];
 static kiln_group sum_group;
@@ -355,8 +354,8 @@ static bool fill_group(kiln_group *group, const kiln_op *op, int layout,
         return false;
     kiln_group_text(&key, text, KILN_KEY_TEXT);
     group->text = text;
-    group->cells = cells;
-    group->n_cells = COUNT(cells);
+    group->runs = runs;
+    group->n_runs = COUNT(runs);
     group->configs = list;
     group->n_configs = n;
     return true;

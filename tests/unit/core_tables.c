@@ -618,21 +618,18 @@ static const kiln_kernel softmax_kernels[] = {
 
 #define CENSUS(i) (KILN_CENSUS_BIT | (i))
 
-static const kiln_cell element_cells[] = {
-    {KILN_CELL1(0), 0, 0, 0, 1},
-    {KILN_CELL1(1), 0, 0, 0, 1},
-    {KILN_CELL1(2), 0, KILN_CELL_FORCED, 0, 1},
-    {KILN_CELL1(3), 0, KILN_CELL_STALE, 0, 1},
+static const kiln_cell_run element_runs[] = {
+    {KILN_CELL1(0), 1, 0, 0, 0},
+    {KILN_CELL1(2), 2, 0, KILN_CELL_FORCED, 0},
+    {KILN_CELL1(3), 3, 0, KILN_CELL_STALE, 0},
 };
 /* Rows 5 and 100 and cols 50 have census cells of their own. */
-static const kiln_cell softmax_cells[] = {
-    {KILN_CELL2(0, 0), 0, 0, 0, 1},
-    {KILN_CELL2(0, 1), 0, 0, 0, 1},
-    {KILN_CELL2(1, 0), 0, 0, 0, 1},
-    {KILN_CELL2(1, 1), 0, 0, 0, 1},
-    {KILN_CELL2(1, 2), 0, 0, 0, 1},
-    {KILN_CELL2(1, CENSUS(0)), 2, 0, 0, 1},
-    {KILN_CELL2(CENSUS(0), 1), 1, 0, 0, 1},
+static const kiln_cell_run softmax_runs[] = {
+    {KILN_CELL2(0, 0), 1, 0, 0, 0},
+    {KILN_CELL2(0, 1), 1, 0, 0, 0},
+    {KILN_CELL2(CENSUS(0), 1), CENSUS(0), 1, 0, 0},
+    {KILN_CELL2(1, 2), 1, 0, 0, 0},
+    {KILN_CELL2(1, CENSUS(0)), 1, 2, 0, 0},
 };
 
 #define MAX_GROUPS 512
@@ -659,8 +656,8 @@ static void add_group(kiln_key *key)
     }
     kiln_group_text(key, texts[n_groups], sizeof texts[0]);
     group->text = texts[n_groups];
-    group->cells = rows ? softmax_cells : element_cells;
-    group->n_cells = rows ? COUNT(softmax_cells) : COUNT(element_cells);
+    group->runs = rows ? softmax_runs : element_runs;
+    group->n_runs = rows ? COUNT(softmax_runs) : COUNT(element_runs);
     group->configs = configs;
     group->n_configs = key->op == &add ? 2 : 1;
     n_groups++;

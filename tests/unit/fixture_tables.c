@@ -270,15 +270,12 @@ static const kiln_ladder ladders[] = {{"numel", edges, COUNT(edges), NULL, 0}};
 static const uint16_t f32_configs[] = {0, 1};
 static const uint16_t f64_configs[] = {2};
 
-static const kiln_cell f32_cells[] = {
-    {KILN_CELL1(0), 0, 0, 0, 0.5f},
-    {KILN_CELL1(1), 0, 0, 0, 12.34f},
-    {KILN_CELL1(2), 0, 0, 0, 100.0f},
-    {KILN_CELL1(3), 0, KILN_CELL_STALE, 0, 0},
+static const kiln_cell_run f32_runs[] = {
+    {KILN_CELL1(0), 2, 0, 0, 0},
+    {KILN_CELL1(3), 3, 0, KILN_CELL_STALE, 0},
 };
-static const kiln_cell f64_cells[] = {
-    {KILN_CELL1(0), 2, KILN_CELL_FORCED, 0, 1.0f},
-    {KILN_CELL1(1), 2, KILN_CELL_FORCED, 0, 1.0f},
+static const kiln_cell_run f64_runs[] = {
+    {KILN_CELL1(0), 1, 2, KILN_CELL_FORCED, 0},
 };
 
 #define MAX_GROUPS 32
@@ -311,8 +308,8 @@ static void add_group(kiln_op_keys *keys, kiln_group *groups, kiln_key *key,
     }
     kiln_group_text(key, text, KILN_KEY_TEXT);
     group->text = text;
-    group->cells = wide ? f64_cells : f32_cells;
-    group->n_cells = wide ? COUNT(f64_cells) : COUNT(f32_cells);
+    group->runs = wide ? f64_runs : f32_runs;
+    group->n_runs = wide ? COUNT(f64_runs) : COUNT(f32_runs);
     group->configs = wide ? f64_configs : f32_configs;
     group->n_configs = wide ? COUNT(f64_configs) : COUNT(f32_configs);
     if (keys == &axpy_keys) {

@@ -434,7 +434,8 @@ static void test_threads(void **state)
     close_all(NULL, ctx);
 }
 
-/* --- kiln_run ------------------------------------------------------------- */
+/* --- kiln_run
+ * ------------------------------------------------------------- */
 
 static void test_run(void **state)
 {
@@ -475,7 +476,7 @@ static void test_describe(void **state)
               "axpy: route map: always\n"
               "launch 0: axpy/map f32 contiguous align16 N=4096\n"
               "  kernel axpy_map_f32_b1, config block=1\n"
-              "  certified on NVIDIA H200, 12.3 us there, error 0.75 of its "
+              "  certified on NVIDIA H200, error 0.75 of its "
               "limit\n"
               "  arguments 264 bytes, grid 1600 x threads 256, shared 65536 "
               "bytes, cluster 16\n"

@@ -54,29 +54,41 @@ static void test_find_op(void **state)
     assert_null(kiln_find_op(&core_tables, "zzz", &index));
 }
 
+static void check_cell(const kiln_op *op, const kiln_op_keys *keys,
+                       const kiln_group *group, const kiln_cell_run *run,
+                       uint64_t cell)
+{
+    kiln_key key = {.op = op, .group = group->packed};
+    kiln_found found;
+    int positions[KILN_MAX_AXES];
+
+    kiln_cell_unpack(cell, op->n_axes, positions);
+    for (int i = 0; i < op->n_axes; i++) {
+        int64_t low;
+
+        kiln_ladder_range(&core_tables.ladders[op->axes[i].ladder],
+                          positions[i], &low, &key.size[i]);
+    }
+    assert_true(kiln_find_cell(&core_tables, keys, &key, &found));
+    assert_ptr_equal(found.group, group);
+    assert_ptr_equal(found.run, run);
+    assert_int_equal(found.cell, cell);
+    key.group++;
+    if (kiln_find_cell(&core_tables, keys, &key, &found)) {
+        assert_int_equal(found.group->packed, key.group);
+    }
+}
+
 /* Every cell of every group is found by a size within, and no other is. */
 static void check_group(const kiln_op *op, const kiln_op_keys *keys,
                         const kiln_group *group)
 {
-    for (int c = 0; c < group->n_cells; c++) {
-        const kiln_cell *cell = &group->cells[c];
-        kiln_key key = {.op = op, .group = group->packed};
-        kiln_found found;
-        int positions[KILN_MAX_AXES];
+    for (int r = 0; r < group->n_runs; r++) {
+        const kiln_cell_run *run = &group->runs[r];
+        uint64_t last = (run->first & ~(uint64_t)KILN_CELL_AXIS0) | run->last;
 
-        kiln_cell_unpack(cell->packed, op->n_axes, positions);
-        for (int i = 0; i < op->n_axes; i++) {
-            int64_t low;
-
-            kiln_ladder_range(&core_tables.ladders[op->axes[i].ladder],
-                              positions[i], &low, &key.size[i]);
-        }
-        assert_true(kiln_find_cell(&core_tables, keys, &key, &found));
-        assert_ptr_equal(found.group, group);
-        assert_ptr_equal(found.cell, cell);
-        key.group++;
-        if (kiln_find_cell(&core_tables, keys, &key, &found)) {
-            assert_int_equal(found.group->packed, key.group);
+        for (uint64_t cell = run->first; cell <= last; cell++) {
+            check_cell(op, keys, group, run, cell);
         }
     }
 }
@@ -109,11 +121,11 @@ static void expect_cell(int64_t m, int64_t n, const char *wanted)
 
     if (!kiln_find_cell(&core_tables, keys_of(OP_SOFTMAX), &key, &found)) {
         assert_non_null(found.group);
-        assert_null(found.cell);
+        assert_null(found.run);
         assert_string_equal("none", wanted);
         return;
     }
-    kiln_cell_unpack(found.cell->packed, 2, positions);
+    kiln_cell_unpack(found.cell, 2, positions);
     kiln_key_text(&core_tables, &key, positions, text, sizeof text);
     assert_string_equal(strstr(text, "M="), wanted);
 }
@@ -151,47 +163,95 @@ static void test_census_beyond(void **state)
     static const kiln_axis axes[4] = {
         {.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}};
     static const kiln_op op = {.name = "op", .axes = axes, .n_axes = 4};
-    static const kiln_cell cells[] = {
-        {.packed = KILN_CELL4(0, 0, 0, KILN_CENSUS_BIT | 1)},
-        {.packed = KILN_CELL4(0, 0, KILN_CENSUS_BIT, KILN_CENSUS_BIT | 1)},
-        {.packed = KILN_CELL4(0, KILN_CENSUS_BIT, 0, KILN_CENSUS_BIT | 1)},
+    static const kiln_cell_run runs[] = {
+        {.first = KILN_CELL4(0, 0, 0, KILN_CENSUS_BIT | 1)},
+        {.first = KILN_CELL4(0, KILN_CENSUS_BIT, 0, KILN_CENSUS_BIT | 1)},
+        {.first = KILN_CELL4(0, 0, KILN_CENSUS_BIT, KILN_CENSUS_BIT | 1)},
     };
-    static const kiln_group group = {"op", 3, cells, 3, NULL, 0};
+    static const kiln_group group = {"op", 3, runs, 3, NULL, 0};
     static const kiln_op_keys keys = {"op", &group, 1, NULL, 0};
     kiln_key key = {.op = &op, .size = {7, 8, 7, 500}, .group = 3};
     kiln_found found;
 
     (void)state;
     assert_true(kiln_find_cell(&tables, &keys, &key, &found));
-    assert_ptr_equal(found.cell, &cells[1]);
+    assert_ptr_equal(found.run, &runs[2]);
     key.size[1] = 7; /* axis b before axis c */
     assert_true(kiln_find_cell(&tables, &keys, &key, &found));
-    assert_ptr_equal(found.cell, &cells[2]);
+    assert_ptr_equal(found.run, &runs[1]);
     key.size[1] = key.size[2] = 10;
     assert_true(kiln_find_cell(&tables, &keys, &key, &found));
-    assert_ptr_equal(found.cell, &cells[0]);
+    assert_ptr_equal(found.run, &runs[0]);
     key.size[3] = 501;
     assert_false(kiln_find_cell(&tables, &keys, &key, &found));
+}
+
+/* A run serves its first cell, its last and those between; not the cell past
+ * either end, a census cell, or one elsewhere on axis b. */
+static void test_runs(void **state)
+{
+    static const int64_t edges[] = {10, 20, 30, 40, 50}, census[] = {15, 25};
+    static const kiln_ladder ladder = {"l", edges, 5, census, 2};
+    static const kiln_tables tables = {.ladders = &ladder, .n_ladders = 1};
+    static const kiln_axis axes[2] = {{.name = "a"}, {.name = "b"}};
+    static const kiln_op op = {.name = "op", .axes = axes, .n_axes = 2};
+    static const kiln_cell_run runs[] = {
+        {KILN_CELL2(1, 1), 3, 0, 0, 0},
+        {KILN_CELL2(KILN_CENSUS_BIT, 3), KILN_CENSUS_BIT | 1, 0, 0, 0},
+    };
+    static const kiln_group group = {"op", 3, runs, 2, NULL, 0};
+    static const kiln_op_keys keys = {"op", &group, 1, NULL, 0};
+    static const struct {
+        int64_t a, b;
+        int run; /* -1: none */
+        uint64_t cell;
+    } cases[] = {
+        {10, 20, -1, 0},
+        {11, 20, 0, KILN_CELL2(1, 1)},
+        {25, 20, 0, KILN_CELL2(2, 1)}, /* no census cell there */
+        {40, 20, 0, KILN_CELL2(3, 1)},
+        {41, 20, -1, 0},
+        {30, 10, -1, 0},
+        {30, 30, -1, 0},
+        {15, 40, 1, KILN_CELL2(KILN_CENSUS_BIT, 3)},
+        {25, 40, 1, KILN_CELL2(KILN_CENSUS_BIT | 1, 3)},
+        {20, 40, -1, 0},
+        {15, 50, -1, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kiln_key key = {
+            .op = &op, .size = {cases[i].a, cases[i].b}, .group = 3};
+        kiln_found found;
+        bool is_found = kiln_find_cell(&tables, &keys, &key, &found);
+
+        assert_int_equal(is_found, cases[i].run >= 0);
+        if (is_found) {
+            assert_ptr_equal(found.run, &runs[cases[i].run]);
+            assert_int_equal(found.cell, cases[i].cell);
+        }
+    }
 }
 
 static void test_no_axes(void **state)
 {
     static const kiln_op op = {.name = "op"};
-    static const kiln_cell cell = {.packed = 0};
-    static const kiln_group group = {"op", 3, &cell, 1, NULL, 0};
+    static const kiln_cell_run run = {.first = 0};
+    static const kiln_group group = {"op", 3, &run, 1, NULL, 0};
     static const kiln_op_keys keys = {"op", &group, 1, NULL, 0};
     kiln_key key = {.op = &op, .group = 3};
     kiln_found found;
 
     (void)state;
     assert_true(kiln_find_cell(&core_tables, &keys, &key, &found));
-    assert_ptr_equal(found.cell, &cell);
+    assert_ptr_equal(found.run, &run);
     key.group = 4;
     assert_false(kiln_find_cell(&core_tables, &keys, &key, &found));
     assert_null(found.group);
     assert_false(kiln_find_cell(&core_tables, NULL, &key, &found));
     assert_null(found.group);
-    assert_null(found.cell);
+    assert_null(found.run);
 }
 
 static void test_config(void **state)
@@ -336,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_find_all),
         cmocka_unit_test(test_census_first),
         cmocka_unit_test(test_census_beyond),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_no_axes),
         cmocka_unit_test(test_config),
         cmocka_unit_test(test_refusal),

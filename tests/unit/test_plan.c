@@ -238,7 +238,7 @@ static void test_cells(void **state)
     assert_string_equal(node->kernel->symbol, "softmax_32");
     assert_ptr_equal(&c.request.tier->ops[OP_SOFTMAX]->kernels[2],
                      node->kernel);
-    assert_int_equal(node->cell->packed, KILN_CELL2(1, KILN_CENSUS_BIT));
+    assert_int_equal(node->cell, KILN_CELL2(1, KILN_CENSUS_BIT));
     core_end(&c);
     begin_softmax(&c, 65, 4);
     core_refuse(&c, KILN_UNCERTIFIED,
@@ -253,7 +253,7 @@ static void test_cells(void **state)
     c.request.tier = NULL; /* dry: a key, no kernel */
     node = core_succeed(&c)->nodes;
     assert_null(node->kernel);
-    assert_null(node->cell);
+    assert_null(node->run);
     assert_int_equal(node->n_args, 0);
     core_end(&c);
 }
@@ -293,11 +293,11 @@ static void test_configs(void **state)
     c.request.config = "lanes=8";
     node = core_succeed(&c)->nodes;
     assert_string_equal(node->kernel->symbol, "add_8");
-    assert_non_null(node->cell);
+    assert_non_null(node->run);
     c.request.config = "lanes=16";
     node = core_succeed(&c)->nodes;
     assert_string_equal(node->kernel->symbol, "add_16");
-    assert_null(node->cell);
+    assert_null(node->run);
     assert_int_equal(node->grain, 64);
     c.request.config = "lanes=9";
     core_refuse(&c, KILN_UNCERTIFIED,

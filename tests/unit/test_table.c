@@ -238,13 +238,18 @@ static void test_groups(void **state)
 
 /* --- cells ---------------------------------------------------------------- */
 
+static uint64_t last_cell(const kiln_cell_run *run)
+{
+    return (run->first & ~(uint64_t)KILN_CELL_AXIS0) | run->last;
+}
+
 /* The key of a cell's largest sizes. */
 static kiln_key key_of(const kiln_op *op, const kiln_group *group,
-                       const kiln_cell *cell, int *positions)
+                       uint64_t cell, int *positions)
 {
     kiln_key key = unpack(op, group->packed);
-    kiln_cell_unpack(cell->packed, op->n_axes, positions);
-    assert_true(kiln_cell_pack(positions, op->n_axes) == cell->packed);
+    kiln_cell_unpack(cell, op->n_axes, positions);
+    assert_true(kiln_cell_pack(positions, op->n_axes) == cell);
     for (int i = 0; i < op->n_axes; i++) {
         const kiln_ladder *ladder = &T->ladders[op->axes[i].ladder];
         const bool census = positions[i] & KILN_CENSUS_BIT;
@@ -256,20 +261,21 @@ static kiln_key key_of(const kiln_op *op, const kiln_group *group,
     return key;
 }
 
-static void check_cell(const kiln_tier_table *tier, const kiln_op_keys *keys,
-                       const kiln_group *group, const kiln_cell *cell)
+static void check_run(const kiln_tier_table *tier, const kiln_op_keys *keys,
+                      const kiln_group *group, const kiln_cell_run *run)
 {
     bool listed = false;
-    if (cell->state & KILN_CELL_STALE) {
+    assert_true(run->first <= last_cell(run));
+    assert_int_equal(run->first & KILN_CENSUS_BIT, run->last & KILN_CENSUS_BIT);
+    if (run->state & KILN_CELL_STALE) {
         return;
     }
     for (int c = 0; c < group->n_configs; c++) {
-        listed = listed || group->configs[c] == cell->kernel;
+        listed = listed || group->configs[c] == run->kernel;
     }
     assert_true(listed);
-    assert_in_range(cell->kernel, 0, keys->n_kernels - 1);
-    assert_in_range(cell->device, 0, tier->n_devices - 1);
-    assert_true(cell->us >= 0 && cell->us < 1e30f);
+    assert_in_range(run->kernel, 0, keys->n_kernels - 1);
+    assert_in_range(run->device, 0, tier->n_devices - 1);
 }
 
 static void check_refused(const kiln_tier_table *tier, const kiln_op_keys *keys,
@@ -291,28 +297,39 @@ static void check_refused(const kiln_tier_table *tier, const kiln_op_keys *keys,
     }
 }
 
+/* Finds each cell of a run; returns how many. */
+static int find_run(const kiln_op *op, const kiln_op_keys *keys,
+                    const kiln_group *group, const kiln_cell_run *run)
+{
+    int n = 0;
+    for (uint64_t cell = run->first; cell <= last_cell(run); cell++, n++) {
+        int positions[KILN_MAX_AXES];
+        kiln_found found;
+        const kiln_key key = key_of(op, group, cell, positions);
+        assert_true(kiln_find_cell(T, keys, &key, &found));
+        assert_ptr_equal(found.group, group);
+        assert_ptr_equal(found.run, run);
+        assert_true(found.cell == cell);
+    }
+    return n;
+}
+
 static void visit_cells(const kiln_tier_table *tier, const kiln_op *op,
                         const kiln_op_keys *keys, void *user)
 {
     long *n = user;
     for (int g = 0; g < keys->n_groups; g++) {
         const kiln_group *group = &keys->groups[g];
-        assert_true(group->n_cells > 0);
-        for (int c = 0; c < group->n_cells; c++) {
-            const kiln_cell *cell = &group->cells[c];
-            int positions[KILN_MAX_AXES];
-            kiln_found found;
-            kiln_key key = key_of(op, group, cell, positions);
-            assert_true(c == 0 || group->cells[c - 1].packed < cell->packed);
-            check_cell(tier, keys, group, cell);
-            assert_true(kiln_find_cell(T, keys, &key, &found));
-            assert_ptr_equal(found.group, group);
-            assert_ptr_equal(found.cell, cell);
-            if (c == 0) {
-                check_refused(tier, keys, key);
-            }
-            (*n)++;
+        assert_true(group->n_runs > 0);
+        for (int r = 0; r < group->n_runs; r++) {
+            const kiln_cell_run *run = &group->runs[r];
+            assert_true(r == 0 || last_cell(run - 1) < run->first);
+            check_run(tier, keys, group, run);
+            *n += find_run(op, keys, group, run);
         }
+        int positions[KILN_MAX_AXES];
+        check_refused(tier, keys,
+                      key_of(op, group, group->runs[0].first, positions));
     }
 }
 
@@ -384,29 +401,54 @@ typedef struct both {
     lines keys, stale;
 } both;
 
+/* "threads=64 lanes=32" as a kernel's name ends: "t64_l32"; "block=64":
+ * "block64". */
+static void config_word(const char *config, char *text, size_t cap)
+{
+    const bool initials = strchr(config, ' ') != NULL;
+    size_t n = 0;
+    for (const char *at = config; *at != '\0' && n + 1 < cap;) {
+        const char *value = strchr(at, '=');
+        const size_t name = initials ? 1 : (size_t)(value - at);
+        const size_t digits = strcspn(value + 1, " ");
+        n += (size_t)snprintf(text + n, cap - n, "%s%.*s%.*s", n ? "_" : "",
+                              (int)name, at, (int)digits, value + 1);
+        at = value + 1 + digits;
+        at += *at == ' ';
+    }
+    text[n] = '\0';
+}
+
+static void list_cell(const kiln_tier_table *tier, const kiln_op_keys *keys,
+                      const kiln_cell_run *run, const char *key, both *found)
+{
+    char text[LINE], config[128];
+    if (run->state & KILN_CELL_STALE) {
+        snprintf(text, sizeof text, "%s\t%s\t%s%s%s", keys->op, key, tier->tier,
+                 tier->isa[0] ? " " : "", tier->isa);
+        add(&found->stale, text);
+        return;
+    }
+    config_word(keys->kernels[run->kernel].config, config, sizeof config);
+    snprintf(text, sizeof text, "%s\t%s\t%s\t%s\t%s", keys->op, key, tier->tier,
+             tier->isa[0] ? tier->isa : "-", config);
+    add(&found->keys, text);
+}
+
 static void visit_lists(const kiln_tier_table *tier, const kiln_op *op,
                         const kiln_op_keys *keys, void *user)
 {
-    both *found = user;
     for (int g = 0; g < keys->n_groups; g++) {
         const kiln_group *group = &keys->groups[g];
-        for (int c = 0; c < group->n_cells; c++) {
-            const kiln_cell *cell = &group->cells[c];
-            char key[KILN_KEY_TEXT], text[LINE];
-            int positions[KILN_MAX_AXES];
-            const kiln_key k = key_of(op, group, cell, positions);
-            kiln_key_text(T, &k, positions, key, sizeof key);
-            if (cell->state & KILN_CELL_STALE) {
-                snprintf(text, sizeof text, "%s\t%s\t%s%s%s", op->name, key,
-                         tier->tier, tier->isa[0] ? " " : "", tier->isa);
-                add(&found->stale, text);
-                continue;
+        for (int r = 0; r < group->n_runs; r++) {
+            const kiln_cell_run *run = &group->runs[r];
+            for (uint64_t c = run->first; c <= last_cell(run); c++) {
+                char key[KILN_KEY_TEXT];
+                int positions[KILN_MAX_AXES];
+                const kiln_key k = key_of(op, group, c, positions);
+                kiln_key_text(T, &k, positions, key, sizeof key);
+                list_cell(tier, keys, run, key, user);
             }
-            const kiln_kernel *kernel = &keys->kernels[cell->kernel];
-            snprintf(text, sizeof text, "%s\t%s\t%s\t%s\t%s\t%s", op->name, key,
-                     tier->tier, tier->isa[0] ? tier->isa : "-", kernel->config,
-                     kernel->symbol);
-            add(&found->keys, text);
         }
     }
 }
@@ -419,7 +461,7 @@ static void test_lists(void **state)
     lines keys = {0}, stale = {0};
     (void)state;
     each(visit_lists, &found);
-    read_list(&keys, "KEYS.tsv", 6);
+    read_list(&keys, "KEYS.tsv", 5);
     read_list(&stale, "STALE.tsv", 3);
     assert_true(found.keys.n > 0 || keys.n == 0);
     if (found.keys.n > 0) {
