@@ -17,9 +17,8 @@
 static const char *kind_name(schema_kind kind)
 {
     static const char *const names[] = {
-        "?",       "str",      "u8",   "u16",  "u32",    "u64",
-        "i32",     "i64",      "f32",  "f64",  "struct", "ref",
-        "structs", "pointers", "strs", "i64s", "u16s"};
+        "?",   "str",    "u8",  "u16",     "u32",      "u64",  "i32",  "i64",
+        "f64", "struct", "ref", "structs", "pointers", "strs", "i64s", "u16s"};
 
     return names[kind];
 }

@@ -122,18 +122,12 @@ static void put_integer(lua_State *L, const schema_field *field, char *to)
 static void put_float(lua_State *L, const schema_field *field, char *to)
 {
     double d;
-    float f;
 
     if (lua_type(L, -1) != LUA_TNUMBER) {
         wrong(L, field->name, "a number");
     }
     d = lua_tonumber(L, -1);
-    f = (float)d;
-    if (field->kind == SCHEMA_F32) {
-        memcpy(to, &f, sizeof f);
-    } else {
-        memcpy(to, &d, sizeof d);
-    }
+    memcpy(to, &d, sizeof d);
 }
 
 static size_t element_size(const schema_field *field)
@@ -229,7 +223,6 @@ static void fill_field(lua_State *L, kiln_arena *arena,
     case SCHEMA_STRUCT:
         fill_struct(L, arena, field->of, to);
         break;
-    case SCHEMA_F32:
     case SCHEMA_F64:
         put_float(L, field, to);
         break;

@@ -14,7 +14,6 @@ typedef enum schema_kind {
     SCHEMA_U64,
     SCHEMA_I32,
     SCHEMA_I64,
-    SCHEMA_F32,
     SCHEMA_F64,
     SCHEMA_STRUCT, /* in place */
     SCHEMA_REF,    /* the address of an object, {ref = name, value = table}:

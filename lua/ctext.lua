@@ -37,13 +37,13 @@ local function integer(value)
     return ("%d"):format(value)
 end
 
-local function float(value, suffix)
+local function float(value)
     if value ~= value then
         return "NAN"
     elseif value == math.huge or value == -math.huge then
         return value > 0 and "INFINITY" or "-INFINITY"
     end
-    return host.float(value) .. suffix
+    return host.float(value)
 end
 
 local writers = {
@@ -56,8 +56,7 @@ local writers = {
     u64 = function(v)
         return type(v) == "table" and v.c or ("0x%016x"):format(v or 0)
     end,
-    f32 = function(v) return float(v or 0.0, "f") end,
-    f64 = function(v) return float(v or 0.0, "") end,
+    f64 = function(v) return float(v or 0.0) end,
 }
 
 local struct_text

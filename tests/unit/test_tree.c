@@ -1,6 +1,6 @@
 /* sources: gen/tree.c gen/tree_fs.c gen/tree_journal.c gen/tree_place.c
  *          gen/tree_plan.c gen/tree_record.c gen/tree_stage.c
- * runtime/core/sha256.c */
+ *          runtime/core/sha256.c */
 /* Each test has a folder of its own; most run both ways of committing. Kills
  * are in tree_kill.sh, faults of the disk in test_tree_faults.c.
  */

@@ -1,6 +1,6 @@
 /* sources: gen/tree.c gen/tree_fs.c gen/tree_journal.c gen/tree_place.c
  *          gen/tree_plan.c gen/tree_record.c gen/tree_stage.c
- * runtime/core/sha256.c */
+ *          runtime/core/sha256.c */
 /* Permissions, full disks and mounts. As root the commits run in a child that
  * gives its rights up; mounts are made in a child's own name space, and those
  * tests are skipped where that is not allowed.
